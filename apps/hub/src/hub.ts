@@ -280,8 +280,16 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   const commands: CommandParts = { db, live, jobs, log }
-  const sessions = new Sessions(commands, limits, uses, rights)
-  const blobs = await openBlobs({ config, key, previousKey, urls: blobUrls, ...commands })
+  const sessions = new Sessions(commands, databaseShares, limits, uses, rights)
+  const blobs = await openBlobs({
+    config,
+    key,
+    previousKey,
+    urls: blobUrls,
+    shares,
+    databaseShares,
+    ...commands,
+  })
   const limitReports = stack.use(new LimitReports({ ...commands, measures: metrics }))
   shares.reportTo(limitReports)
   const storedBytes = stack.use(new StoredBytes({ db, pool, limits: config.limits, log }))
@@ -372,7 +380,8 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
-    ...commands,
+      ...commands,
+      databaseShares,
     pool,
     pipeline,
     sessions,
@@ -516,7 +525,7 @@ async function openBlobs({
   ...rest
 }: { config: Config; key: InstanceKey; previousKey: InstanceKey | undefined } & Pick<
   BlobsOptions,
-  'urls' | keyof CommandParts
+  'urls' | 'shares' | 'databaseShares' | keyof CommandParts
 >): Promise<Blobs> {
   const box = new SecretBox(key, previousKey)
   const stores = new ObjectStores(

@@ -90,6 +90,11 @@ export class FairLimiter {
     return this.#runningByOwner.get(owner) ?? 0
   }
 
+  /** Number of tasks of an owner that run or wait. */
+  countOf(owner: string): number {
+    return this.runningOf(owner) + (this.#queueByOwner.get(owner)?.size ?? 0)
+  }
+
   /**
    * Runs a task as soon as the limits allow it. Rejects with `LimiterRejection`, or with the reason of a signal that aborted
    * first.

@@ -36,9 +36,10 @@ export const login: Route = (core, cookie) => {
 
   const handler = async (request: FastifyRequest, reply: FastifyReply): Promise<FastifyReply> => {
     refuseForeignOrigin(request, cookie)
-    const { db, sessions, limits, passwords, firstPassword, nodeId } = core()
+    const { databaseShares, sessions, limits, passwords, firstPassword, nodeId } = core()
     const { email, password, remember, rememberMe } = parseLogin(textOf(request.body))
-    const account = await accountOf(db, email)
+    const share = databaseShares.of(ANONYMOUS, request.remote, 'users_InitiateSession')
+    const account = await share.repeatLocked(() => accountOf(share.db, email))
     // An attacker who fails on purpose must not lock out the owner or other people with the same client IP. Failed sign-ins of a
     // browser that the account has used before are therefore counted separately.
     const browser = await knownBrowsers.of(request)
@@ -69,7 +70,7 @@ export const login: Route = (core, cookie) => {
             {
               userId: account.user_id,
               isAdmin: account.is_admin,
-              passwordHash: await keptHash(core(), account, password),
+              passwordHash: await keptHash(passwords, databaseShares, account, password),
             },
             request.headers['user-agent'] ?? '',
             isRemembered,
@@ -87,7 +88,7 @@ export const login: Route = (core, cookie) => {
       // Some people type their password into the email field, and audit rows are kept for years. So only valid email addresses
       // are recorded.
       const data = Email.safeParse(email).success ? { email } : {}
-      await recordAuditAction(db, { ...entry, data }, 'Rejected', REFUSED)
+      await share.repeatLocked(() => recordAuditAction(share.db, { ...entry, data }, 'Rejected', REFUSED))
       throw new ActionError('Forbidden', REFUSED, { status: 401 })
     }
     await giveBack()
@@ -138,19 +139,23 @@ async function accountOf(db: Db, email: string): Promise<Account | undefined> {
 
 /** Returns the stored password hash. If its parameters are weaker than those of new hashes, stores a new hash and returns it. */
 async function keptHash(
-  { db, passwords }: Core,
+  passwords: Core['passwords'],
+  shares: Core['databaseShares'],
   { user_id, password_hash }: Account,
   password: string,
 ): Promise<string> {
   const stored = password_hash!
   const stronger = await passwords.strongerHash(password, stored)
   if (stronger === undefined) return stored
-  await db
-    .updateTable('user')
-    .set({ password_hash: stronger })
-    .where('user_id', '=', user_id)
-    .where('password_hash', '=', stored)
-    .execute()
+  const share = shares.ofPerson(user_id, 'users_InitiateSession')
+  await share.repeatLocked(() =>
+    share.db
+      .updateTable('user')
+      .set({ password_hash: stronger })
+      .where('user_id', '=', user_id)
+      .where('password_hash', '=', stored)
+      .execute(),
+  )
   return stronger
 }
 

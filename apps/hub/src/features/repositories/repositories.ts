@@ -145,15 +145,15 @@ export function storageOf(
   }
 }
 
-/** Number of files of versions and packages that reference a blob. */
+/**
+ * Number of files of versions and packages that reference a blob. Takes a connection of the caller and is no look-up: a blob may have
+ * hundreds of thousands of files.
+ */
 export async function countReferences(db: Db, assetId: string): Promise<number> {
-  const [row] = await select<{ count: number }>(
-    db,
-    `select (select count(*) from version_asset where asset_id = $1)
-          + (select count(*) from package_asset where asset_id = $1) as count`,
-    [assetId],
-  )
-  return row!.count
+  const { rows } = await sql<{ count: number }>`
+    select (select count(*) from version_asset where asset_id = ${assetId})
+         + (select count(*) from package_asset where asset_id = ${assetId}) as count`.execute(db)
+  return rows[0]!.count
 }
 
 /**

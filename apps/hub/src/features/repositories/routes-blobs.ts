@@ -75,6 +75,7 @@ export const upload: Route = core => ({
       liftTimeLimit(request.raw)
       await blobs.uploads.receive(grant, request.raw)
     } catch (error) {
+      core().shares.report(error)
       closeAfterAnswer(request, reply)
       throw error
     }

@@ -3,8 +3,9 @@ import type { Channel, ChannelRequest, Link } from '@muster/link'
 import { authorize } from '../../platform/access/authorize.ts'
 import type { Right } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
+import type { DatabaseShares } from '../../platform/limits/database-shares.ts'
 import { credentialId, type PersonCaller } from '../../platform/pipeline/caller.ts'
-import { type CommandParts, commandTransaction } from '../../platform/pipeline/command-transaction.ts'
+import { type CommandParts, commandTransaction, withinShare } from '../../platform/pipeline/command-transaction.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import { type ChannelServices, openForPerson, type PersonRight, requested } from './device-channel.ts'
 
@@ -29,7 +30,11 @@ export type ChannelPerson = {
 }
 
 type LinkRight = PersonRight & { caller: PersonCaller; scope: Scope }
-type Services = ChannelServices & { parts: CommandParts; measures: Measures | undefined }
+type Services = ChannelServices & {
+  parts: CommandParts
+  databaseShares: DatabaseShares
+  measures: Measures | undefined
+}
 
 /** Opens a channel to a device, on any node, for the link of a person. */
 export async function openOverLink<Of extends { deviceId: string }, E extends keyof AuditEvents>(
@@ -37,7 +42,7 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
   request: ChannelRequest,
   link: Link,
   { callerNow, address }: ChannelPerson,
-  { parts, measures, ...services }: Services,
+  { parts, databaseShares, measures, ...services }: Services,
 ): Promise<void> {
   const of = kind.of(request.endpoint)
   if (typeof of === 'string') return request.reject(of)
@@ -64,7 +69,7 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
         commandTransaction(
           ({ events }) => events.emit(name, data),
           { caller, scope, origin: { address } },
-          parts,
+          withinShare(parts, databaseShares.of(caller, address, name)),
         )
       await once(link, `${name} ${key}`, record).catch(error => {
         device.close()

@@ -19,6 +19,7 @@ import type { Bus } from '../../platform/bus/bus.ts'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { retryWhileUnavailable } from '../../platform/database/client/retry-while-unavailable.ts'
+import type { DatabaseShares } from '../../platform/limits/database-shares.ts'
 import { DevicePace, REFUSED_CALL_BYTES } from '../../platform/limits/device-pace.ts'
 import type { InputBudgets } from '../../platform/limits/input-budgets.ts'
 import { LimitReached } from '../../platform/limits/limit-reached.ts'
@@ -71,6 +72,7 @@ const TOKEN_ENDED = 'the user token is no longer valid'
 
 type GatewayOptions = CommandParts & {
   config: Config
+  databaseShares: DatabaseShares
   pool: pg.Pool
   pipeline: Pipeline
   sessions: Sessions
@@ -118,7 +120,7 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } = options
+  const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } = options
   const parts: CommandParts = { db, live, jobs, log }
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
@@ -385,7 +387,13 @@ export function createGateway(options: GatewayOptions): Gateway {
   ): Promise<void> {
     try {
       const person = { callerNow: () => callerNow(connected, link, remote), address: remote }
-      await openOverLink(forwardedPort, request, link, person, { parts, reach, rights, measures })
+      await openOverLink(forwardedPort, request, link, person, {
+        parts,
+        databaseShares,
+        reach,
+        rights,
+        measures,
+      })
     } catch (error) {
       log.error({ ...idsOf(connected.caller), endpoint: request.endpoint, err: error }, 'forward failed')
       request.reject('the hub could not open the connection')

@@ -180,36 +180,28 @@ export class ProxyTokens {
   async redirectOfExpired(jwt: string): Promise<string | undefined> {
     const verified = await this.#verify(jwt)
     if (verified === undefined) return undefined
-    const row = await this.#db
-      .selectFrom('proxy_token')
-      .where('token_id', '=', verified.tokenId)
-      .where('expires_at', '<=', new Date())
-      .select('redirect')
-      .executeTakeFirst()
+    const [row] = await select<{ redirect: string | null }>(
+      this.#db,
+      'select redirect from proxy_token where token_id = $1 and expires_at <= now()',
+      [verified.tokenId],
+    )
     return row?.redirect ?? undefined
   }
 
   /** Resolves to the given IP addresses that a device has reported as its own. All are in their shortest form. */
   async addressesOf(deviceId: string, addresses: string[]): Promise<Set<string>> {
-    const rows = await this.#db
-      .selectFrom('device_address')
-      .where('device_id', '=', deviceId)
-      .where('address', 'in', addresses)
-      .where('is_mac', '=', false)
-      .select('address')
-      .execute()
+    const rows = await select<{ address: string }>(
+      this.#db,
+      'select address from device_address where device_id = $1 and address = any($2) and not is_mac',
+      [deviceId, addresses],
+    )
     return new Set(rows.map(({ address }) => address))
   }
 
   /** True if any token, even an expired one, has this host name. If so, a new link to the device may help. */
   async isKnownHost(hostname: string): Promise<boolean> {
-    const row = await this.#db
-      .selectFrom('proxy_token')
-      .where('hostname', '=', hostname)
-      .select('token_id')
-      .limit(1)
-      .executeTakeFirst()
-    return row !== undefined
+    const rows = await select(this.#db, 'select from proxy_token where hostname = $1 limit 1', [hostname])
+    return rows.length > 0
   }
 
   async #verify(jwt: string): Promise<Verified | undefined> {

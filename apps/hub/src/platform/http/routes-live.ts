@@ -73,12 +73,14 @@ export function liveRoutes(
   })
 
   app.get('/api/v1/live', { exposeHeadRoute: false }, async (request, reply) => {
-    const { sessions, db, live, rights, shares } = core()
+    const { sessions, databaseShares, live, rights, shares } = core()
     refuseForeignOrigin(request, cookie)
     const person = personOf(await callerOfRequest(request, sessions, cookie))
     if (!person) throw new ActionError('Forbidden', 'Not logged in', { status: 401 })
     request.note = { actorId: person.userId }
-    const organizationIds = (await membershipsOf(db, [person.userId])).get(person.userId)
+    const share = databaseShares.ofPerson(person.userId, 'live stream')
+    const memberships = await share.repeatLocked(() => membershipsOf(share.db, [person.userId]))
+    const organizationIds = memberships.get(person.userId)
 
     const raw = reply.raw
     if (!raw.destroyed) shares.takeStream(person, raw)
@@ -105,7 +107,7 @@ export function liveRoutes(
       organizationIds ?? NONE,
       changes => {
         send('changes', changes)
-        if (changes.some(isMembership)) check(db, [stream]).catch(stream.end)
+        if (changes.some(isMembership)) share.repeatLocked(() => check(share.db, [stream])).catch(stream.end)
       },
       // Called when changes may have been missed. The console then opens a new stream and reloads its data.
       () => stream.end(),

@@ -1,5 +1,6 @@
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import { ActionError } from '@muster/actions'
 import type { Config } from '../config/config.ts'
 import { familyOf, networkList } from '../net/networks.ts'
 import { CONNECT_PATH, isHealthPath, pathOf } from '../net/paths.ts'
@@ -24,6 +25,8 @@ type Holder = {
   isCounted: boolean
   /** Connections of the address, and its requests and WebSockets through trusted proxies. */
   count: number
+  /** Bytes of the bodies of unanswered requests, each with at most `COUNTED_BODY_BYTES`. */
+  bodyBytes: number
   /** Connections that have sent no request yet, TLS handshakes included, oldest first. */
   unfinished: Set<Connection>
   /** Connections whose requests are all answered, idle for longest first. */
@@ -37,6 +40,8 @@ type Connection = {
   /** Number of requests that are not answered yet. */
   requests: number
   isForgotten: boolean
+  /** Whether it was accepted while no descriptors were free, for a health check. */
+  isExtra: boolean
   close: () => void
 }
 
@@ -44,7 +49,7 @@ type Connection = {
  * Checks a request before it is handled. Returns the error for a request of an address that holds too much. Ends a connection with too many
  * unanswered requests.
  */
-type Admit = (request: IncomingMessage, response: ServerResponse) => LimitReached | undefined
+type Admit = (request: IncomingMessage, response: ServerResponse) => ActionError | undefined
 
 type AddressSharesOptions = {
   config: Pick<Config, 'limits' | 'trustedProxies' | 'proxySecret' | 'countsLoopback'>
@@ -62,6 +67,11 @@ type AddressSharesOptions = {
 const MAX_SHARE = 0.25
 /** Connections that an address may open beyond its bound, so that its health checks are read and its other requests get a reason. */
 const MARGIN = 32
+/**
+ * Bytes of a body that count for an address: the size up to which a body needs no credentials. Larger bodies of actions also count for their
+ * person (`InputBudgets`), and other routes pass theirs on.
+ */
+const COUNTED_BODY_BYTES = 64 * 1024
 /** `Retry-After` of a refused request, in seconds: two intervals at which Node ends connections without a head. */
 const RETRY_AFTER_SECS = 10
 /** Maximum number of addresses compared to find the one with the most connections. A flood from more addresses needs a firewall. */
@@ -78,7 +88,9 @@ const LOG_INTERVAL_MS = 60_000
  *   to a pipelined request is held in memory, or its file kept open, until the client reads it.
  * - At the bound of an address, its connection that is idle for longest is closed. If none is idle, its requests are refused, except for
  *   health checks.
- * - When descriptors are short, idle connections of the address with the most connections are closed.
+ * - When descriptors are short, idle connections of the address with the most connections are closed. If none is idle, this machine and
+ *   trusted proxies may open a few more, whose health checks are answered and whose other requests are refused.
+ * - The bodies of unanswered requests of an address have a bound. Beyond it, requests with a body are refused.
  * - Beyond a quarter of the descriptors, the newest connection without a request of the address that has the most of them is closed. A
  *   flood from one address therefore displaces only its own connections.
  */
@@ -88,6 +100,7 @@ export class AddressShares {
   readonly #isProxy: (request: IncomingMessage) => boolean
   readonly #isProxyAddress: (address: string) => boolean
   readonly #max: number
+  readonly #maxExtra: number
   readonly #maxUnfinished: number
   readonly #maxPipelined: number
   readonly #holders = new Map<string, Holder>()
@@ -103,6 +116,7 @@ export class AddressShares {
     this.#isProxy = trustedProxy(config)
     const proxies = networkList(config.trustedProxies)
     this.#isProxyAddress = address => proxies.check(address, familyOf(address))
+    this.#maxExtra = Math.min(MARGIN, Math.floor((maxDescriptors - options.maxConnections) / 2))
     this.#maxUnfinished = Math.max(1, Math.floor(maxDescriptors * MAX_SHARE))
     this.#maxPipelined = config.limits['address-pipelined-requests']
     this.#max = Math.min(config.limits['address-connections'], this.#maxUnfinished)
@@ -150,6 +164,7 @@ export class AddressShares {
       holder,
       requests: 0,
       isForgotten: false,
+      isExtra: false,
       close: () => this.#forget(one, byPeer),
     }
     byPeer.set(one.peer, one)
@@ -167,9 +182,10 @@ export class AddressShares {
     request: IncomingMessage,
     response: ServerResponse,
     byPeer: Map<string, Connection>,
-  ): LimitReached | undefined {
+  ): ActionError | undefined {
     const one = byPeer.get(peerOf(request.socket))
     const client = this.#begin(request, one)
+    const bodyBytes = bodyBytesOf(request)
     if (one && one.requests > this.#maxPipelined) {
       this.#reportPipelined(one)
       if (client) this.#subtract(client)
@@ -177,19 +193,38 @@ export class AddressShares {
       end(one)
       return undefined
     }
+    const holder = client ?? one?.holder
+    if (holder) holder.bodyBytes += bodyBytes
     response.once('close', () => {
+      if (holder) holder.bodyBytes -= bodyBytes
       if (client) this.#subtract(client)
       if (one) this.#end(one)
     })
-    const holder = client ?? one?.holder
-    if (!holder || !this.#isOver(holder) || isHealthPath(pathOf(request.url ?? ''))) return undefined
-    if (this.#closeIdle(holder)) {
-      this.#report(holder)
-      return undefined
-    }
-    const refused = this.#refused(holder)
-    this.#options.reports()?.add(refused.limit, refused.subject, refused.message)
+    if (!holder || isHealthPath(pathOf(request.url ?? ''))) return undefined
+    if (one?.isExtra && this.#isShort) return noDescriptors()
+    const refused = this.#refusedBody(holder, bodyBytes) ?? this.#refusedConnection(holder)
+    if (refused) this.#options.reports()?.add(refused.limit, refused.subject, refused.message)
     return refused
+  }
+
+  #refusedConnection(holder: Holder): LimitReached | undefined {
+    if (!this.#isOver(holder)) return undefined
+    if (!this.#closeIdle(holder)) return this.#refused(holder)
+    this.#report(holder)
+    return undefined
+  }
+
+  #refusedBody({ isCounted, address, bodyBytes }: Holder, ownBytes: number): LimitReached | undefined {
+    const max = this.#options.config.limits['address-body-bytes']
+    if (!isCounted || ownBytes === 0 || bodyBytes <= max) return undefined
+    return new LimitReached({
+      limit: 'address-body-bytes',
+      subject: { address },
+      max,
+      found: bodyBytes,
+      remedy: 'Send fewer requests with a body at once.',
+      retryAfterSecs: RETRY_AFTER_SECS,
+    })
   }
 
   #upgrade(request: IncomingMessage, byPeer: Map<string, Connection>): void {
@@ -255,7 +290,8 @@ export class AddressShares {
     if (!holder) {
       const isCounted =
         !isProxy && (!isLoopbackAddress(address) || this.#options.config.countsLoopback === true)
-      holder = { key, address: counted, isCounted, count: 0, unfinished: new Set(), idle: new Set() }
+      const [unfinished, idle] = [new Set<Connection>(), new Set<Connection>()]
+      holder = { key, address: counted, isCounted, count: 0, bodyBytes: 0, unfinished, idle }
       this.#holders.set(key, holder)
     }
     return holder
@@ -270,8 +306,13 @@ export class AddressShares {
   }
 
   get #isShort(): boolean {
+    return this.#isBeyond(0)
+  }
+
+  /** Whether connections and links hold more descriptors than they may, and this number on top. */
+  #isBeyond(extra: number): boolean {
     const { heldByLinks, maxConnections } = this.#options
-    return this.#open + heldByLinks() > maxConnections
+    return this.#open + heldByLinks() > maxConnections + extra
   }
 
   /** Closes the connection of a holder that is idle for longest. Returns false if none is idle. */
@@ -296,7 +337,8 @@ export class AddressShares {
         ({ isCounted }) => isCounted,
       ) ?? this.#most(({ idle }) => idle.size)
     if (!most) {
-      this.#evictUnfinished(newest)
+      newest.isExtra = !newest.holder.isCounted && !this.#isBeyond(this.#maxExtra)
+      if (!newest.isExtra) this.#evictUnfinished(newest)
       return
     }
     this.#warn('few file descriptors are free, so idle connections are closed', {
@@ -372,6 +414,18 @@ export class AddressShares {
     this.#loggedAtMs.set(message, now)
     this.#options.log.warn(fields, message)
   }
+}
+
+/** Bytes of a request's body that count for its address. A body in chunks counts whole, because its length is unknown. */
+function bodyBytesOf({ headers }: IncomingMessage): number {
+  if (headers['transfer-encoding'] !== undefined) return COUNTED_BODY_BYTES
+  return Math.min(Number(headers['content-length'] ?? 0), COUNTED_BODY_BYTES) || 0
+}
+
+function noDescriptors(): ActionError {
+  const message =
+    'The hub has no free file descriptors for this connection, which only a health check may use.'
+  return new ActionError('Internal', message, { status: 503, retryAfterSecs: RETRY_AFTER_SECS })
 }
 
 /** Closes a connection. Its counts go at once, because the event `close` comes later. */

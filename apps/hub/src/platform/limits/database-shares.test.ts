@@ -6,6 +6,7 @@ import {
   connectPerson,
   databaseSession,
   deviceRow,
+  digestOf,
   type TestUser,
   testHub,
   until,
@@ -169,6 +170,24 @@ it('S25: gives a person a third of the pool, over all transports, and the rest t
   await session.release()
   expect(await others).toBe('Answered')
   expect(new Set(await Promise.all(pending))).toEqual(new Set(['Answered']))
+})
+
+it('S26: counts the files of a blob with connections of the person, and not with the one of look-ups', async () => {
+  await using hub = await testHub(SLOW)
+  const { owner, organizationId } = await hub.fleet()
+  const repositoryId = await hub.repository(owner, organizationId)
+  const { assetId } = await owner.invoke('repositories_CreateAsset', {
+    repositoryId,
+    size: 3,
+    digest: digestOf(Buffer.from('abc')),
+  })
+  await using session = await databaseSession(hub)
+  await session.lock('version_asset')
+  const pending = Array.from({ length: 6 }, () => owner.invoke('repositories_GetAssetDetails', { assetId }))
+  await session.waitingStatements(3)
+  expect(await session.waitingCount()).toBe(3)
+  await session.release()
+  for (const one of await Promise.all(pending)) expect(one).toMatchObject({ referenceCount: 0 })
 })
 
 it('S25: leaves connections to telemetry and connecting devices while many people wait for a table', async () => {

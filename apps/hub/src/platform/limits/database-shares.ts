@@ -21,11 +21,11 @@ const MAX_CONNECTIONS = POOL_CONNECTIONS - 2
 const MAX_LONG_QUERIES = 4
 
 /**
- * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A caller may run one at a time, so typing occupies at
- * most one connection of the pool, and at most 100 wait, so that one caller does not fill the queue of all. `waitMs` is the duration of two
+ * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A caller runs one at a time by default, so typing
+ * occupies one connection of the pool, and at most 100 wait, so that one caller does not fill the queue of all. `waitMs` is the duration of two
  * queries and a margin.
  */
-const BRIEF_QUERIES = { max: 3, maxPerOwner: 1, maxWaiting: 2_000, maxWaitingPerOwner: 100, waitMs: 5_000 }
+const BRIEF_QUERIES = { max: 3, maxWaiting: 2_000, maxWaitingPerOwner: 100, waitMs: 5_000 }
 
 /** Longest wait of a statement for a connection that its caller may hold, in milliseconds: that for a connection of the pool. */
 const WAIT_MS = 10_000
@@ -115,7 +115,7 @@ export class DatabaseShares {
   #people: { key: string; atMs: number }[] = []
   /** Databases of recent callers. Making one for each call would cost 8 us. */
   readonly #dbs = new Map<string, Db>()
-  readonly #brief = new FairLimiter(BRIEF_QUERIES)
+  readonly #brief: FairLimiter
   readonly #locked = new FairLimiter(LOCKED)
   /** Number of calls that wait for a lock, by the name of their action. */
   readonly #lockedCalls = new Map<string, number>()
@@ -145,12 +145,21 @@ export class DatabaseShares {
       maxPerOwner: values['person-long-queries'],
       waitMs,
     })
+    this.#brief = new FairLimiter({ ...BRIEF_QUERIES, maxPerOwner: values['person-brief-queries'] })
     this.#turns = new Turns(waitMs)
   }
 
   /** Share of the caller of an action, by its name. `address` is the client address of a caller without credentials. */
   of(caller: Caller, address: string | undefined, action: string): DatabaseShare {
-    const owner = ownerOf(caller, address)
+    return this.#shareOf(ownerOf(caller, address), action)
+  }
+
+  /** Share of a person for work that is no action. Without a person, that of the hub. */
+  ofPerson(userId: string | undefined, work: string): DatabaseShare {
+    return this.#shareOf(userId === undefined ? undefined : personOwner(userId), work)
+  }
+
+  #shareOf(owner: Owner | undefined, action: string): DatabaseShare {
     if (owner?.subject.userId !== undefined) this.#noteCall(owner.key)
     const db = owner ? this.#dbOf(owner) : this.#db
     const repeatLocked: DatabaseShare['repeatLocked'] = (work, signal) =>
@@ -190,13 +199,15 @@ export class DatabaseShares {
     return db
   }
 
-  async #enter({ key, subject }: Owner): Promise<Permit> {
+  async #enter(owner: Owner): Promise<Permit> {
+    const { key } = owner
     try {
       return await this.#connections.enter({ owner: key })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
       const limit = limitOf(key)
-      if (this.#connections.runningOf(key) >= this.#values[limit]) throw this.#reached(limit, subject)
+      if (this.#connections.runningOf(key) >= this.#values[limit])
+        throw this.#reached(limit, owner, this.#connections)
       throw noConnection()
     }
   }
@@ -268,7 +279,7 @@ export class DatabaseShares {
       if (!(error instanceof LimiterRejection)) throw error
       const isOwn = this.#long.runningOf(key) >= this.#values['person-long-queries']
       if (isOwn && owner?.subject.userId !== undefined)
-        throw this.#reached('person-long-queries', owner.subject)
+        throw this.#reached('person-long-queries', owner, this.#long)
       throw tooMany('Too many long queries run at once: try again later.')
     }
   }
@@ -278,24 +289,24 @@ export class DatabaseShares {
     signal: AbortSignal,
     query: () => Promise<Result>,
   ): Promise<Result> {
+    const key = owner?.key ?? ''
     try {
-      return await this.#brief.run(query, { owner: owner?.key ?? '', signal })
+      return await this.#brief.run(query, { owner: key, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
+      const isOwn = this.#brief.runningOf(key) >= this.#values['person-brief-queries']
+      if (isOwn && owner?.subject.userId !== undefined)
+        throw this.#reached('person-brief-queries', owner, this.#brief)
       throw tooMany('Too many counts, searches and timelines run at once: try again later.')
     }
   }
 
-  async #runPage<Result>(
-    { key, subject }: Owner,
-    signal: AbortSignal,
-    query: () => Promise<Result>,
-  ): Promise<Result> {
+  async #runPage<Result>(owner: Owner, signal: AbortSignal, query: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.#pages.run(query, { owner: key, signal })
+      return await this.#pages.run(query, { owner: owner.key, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      throw this.#reached('person-pages', subject)
+      throw this.#reached('person-pages', owner, this.#pages)
     }
   }
 
@@ -312,17 +323,19 @@ export class DatabaseShares {
     }
   }
 
-  #reached(limit: LimitName, subject: LimitSubject): LimitReached {
+  /** Error for the bound of a person, device or address in a limiter. The rejected call does not count there any more. */
+  #reached(limit: LimitName, { key, subject }: Owner, limiter: FairLimiter): LimitReached {
     const max = this.#values[limit]
+    const found = limiter.countOf(key) + 1
     const remedy = 'Wait until other calls have ended, and send fewer at once.'
-    return new LimitReached({ limit, subject, max, found: max + 1, remedy, retryAfterSecs: RETRY_AFTER_SECS })
+    return new LimitReached({ limit, subject, max, found, remedy, retryAfterSecs: RETRY_AFTER_SECS })
   }
 }
 
 /** Caller as the subject of limits; undefined for the hub itself. */
 function ownerOf(caller: Caller, address: string | undefined): Owner | undefined {
   const person = personOf(caller)
-  if (person) return { key: `person ${person.userId}`, subject: { userId: person.userId } }
+  if (person) return personOwner(person.userId)
   if (caller.actor === 'Device') {
     const { deviceId, projectId, organizationId } = caller
     return { key: `device ${deviceId}`, subject: { deviceId, projectId, organizationId } }
@@ -330,6 +343,10 @@ function ownerOf(caller: Caller, address: string | undefined): Owner | undefined
   if (caller.actor !== 'Anonymous' || address === undefined) return undefined
   const counted = countedAs(address)
   return { key: `address ${counted}`, subject: { address: counted } }
+}
+
+function personOwner(userId: string): Owner {
+  return { key: `person ${userId}`, subject: { userId } }
 }
 
 /** Limit of the connections of a caller, by its key. */

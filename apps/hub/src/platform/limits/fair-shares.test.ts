@@ -1,7 +1,17 @@
 import { once } from 'node:events'
 import { createServer, request } from 'node:http'
 import { connect, type Socket } from 'node:net'
-import { ask, askUpgrade, capturedLog, connectDevice, devicePage, liveStream, testHub } from '@muster/testkit'
+import {
+  ask,
+  askUpgrade,
+  capturedLog,
+  connectDevice,
+  devicePage,
+  digestOf,
+  liveStream,
+  putBytes,
+  testHub,
+} from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../config/config.ts'
 
@@ -17,7 +27,7 @@ const hub = await testHub(
     countsLoopback: true,
     trustedProxies: [`${PROXY}/32`],
     proxySecret: SECRET,
-    limits: { ...limits, 'person-links': 8, 'person-page-requests': 3 },
+    limits: { ...limits, 'person-links': 8, 'person-page-requests': 3, 'address-body-bytes': 10 * 64_000 },
   },
   log,
 )
@@ -150,6 +160,42 @@ describe('connections of one address', () => {
     destroyAll(all)
   })
 
+  it('S27: leave room for health checks of trusted proxies when descriptors are short and none is idle', async () => {
+    const all: Raw[] = []
+    for (let address = 1; address <= 4; address++)
+      all.push(...Array.from({ length: 90 }, () => sendHalf(`127.0.3.${address}`)))
+    await expect.poll(() => openOf(all).length).toBeLessThanOrEqual(300)
+    await expect.poll(() => hub.shares.held().http).toBe(300)
+    for (let count = 0; count < 3; count++) expect(await healthFrom(PROXY)).toBe(200)
+    const other = send(PROXY, 'GET /', 'Connection: close')
+    await expect.poll(() => statusOf(other)).toBe(503)
+    expect(other.text()).toContain('The hub has no free file descriptors for this connection')
+    destroyAll(all)
+    await expect.poll(() => hub.shares.held().http).toBeLessThan(100)
+  })
+
+  it('S27: send small bodies up to a bound; further ones are refused, and other addresses are served', async () => {
+    const body = ['Content-Type: application/json', 'Content-Length: 64000']
+    const sendBody = (address: string) => send(address, 'POST /api/v1/actions/invoke/actor_GetActor', ...body)
+    const all = Array.from({ length: 12 }, () => sendBody('127.0.0.7'))
+    await expect.poll(() => countOf(all, 429)).toBe(2)
+    expect(all.find(one => statusOf(one) === 429)!.text()).toMatch(
+      /Limit address-body-bytes: found 704000, expected at most 640000 bytes/,
+    )
+    const other = sendBody('127.0.0.8')
+    expect(await healthFrom('127.0.0.7')).toBe(200)
+    expect(statusOf(other)).toBe(0)
+    destroyAll([...all, other])
+    await expect
+      .poll(async () => {
+        const again = sendBody('127.0.0.7')
+        await healthFrom('127.0.0.7')
+        again.socket.destroy()
+        return statusOf(again)
+      })
+      .toBe(0)
+  })
+
   it('S27: without a request are closed beside more addresses than are compared', async () => {
     await using large = await testHub({ maxDescriptors: 6_000, countsLoopback: true })
     const reach = (localAddress: string, sent: string): Socket => {
@@ -253,25 +299,32 @@ describe('connections of one person', () => {
     for (const { socket } of [...links, warned!]) socket!.destroy()
   })
 
-  it('S27: leave three quarters of the descriptors to devices, also those of an old token', async () => {
-    const { owner, token } = await hub.fleet()
-    const bearer = await hub.userToken(owner)
-    await hub.pool.query('update user_token set predates_shares = true where user_id = $1', [owner.userId])
-    const links = []
-    for (let count = 0; count < 60; count++)
-      links.push(await askUpgrade(hub.url, { authorization: `Bearer ${bearer}` }))
-    const admitted = links.filter(({ status }) => status === 101)
+  it('S27: leave three quarters of the descriptors to devices, and half of them for an old token, which is warned about', async () => {
+    await using large = await testHub({ maxDescriptors: 400 }, log)
+    const { owner, token } = await large.fleet()
+    const bearer = await large.userToken(owner)
+    const openLinks = async (count: number) => {
+      const links = []
+      for (let opened = 0; opened < count; opened++)
+        links.push(await askUpgrade(large.url, { authorization: `Bearer ${bearer}` }))
+      return links
+    }
     // Links may hold 200 of the 400 descriptors; a person holds a quarter of those that are free.
+    const links = await openLinks(52)
+    const admitted = links.filter(({ status }) => status === 101)
     expect(admitted.length).toBeGreaterThan(40)
     expect(admitted.length).toBeLessThanOrEqual(50)
-    expect(links.at(-1)).toMatchObject({
-      status: 429,
-      body: {
-        message:
-          'Limit person-link-share: found 26, expected at most 25 percent of the free descriptors. Close links of command lines that are not used any more.',
-      },
-    })
-    await using device = await connectDevice({ url: hub.url, token })
+    const message =
+      'Limit person-link-share: found 26, expected at most 25 percent of the free descriptors. Close links of command lines that are not used any more.'
+    expect(links.at(-1)).toMatchObject({ status: 429, body: { message } })
+    // The release before let them hold half.
+    await large.pool.query('update user_token set predates_shares = true where user_id = $1', [owner.userId])
+    const old = await openLinks(60)
+    admitted.push(...old.filter(({ status }) => status === 101))
+    expect(admitted.length).toBeGreaterThan(90)
+    expect(admitted.length).toBeLessThanOrEqual(100)
+    expect(old.at(-1)).toMatchObject({ status: 429 })
+    await using device = await connectDevice({ url: large.url, token })
     expect(device.deviceId).toMatch(/^d_/)
     for (const { socket } of admitted) socket!.destroy()
   })
@@ -300,6 +353,34 @@ describe('connections of one person', () => {
     service.closeAllConnections()
     service.close()
   })
+})
+
+it('S27: uploads of one person to two organizations leave room for others', async () => {
+  const [greedy, other] = [await hub.user(), await hub.user()]
+  const bytes = Buffer.alloc(1_000, 1)
+  const newUrl = async (person: typeof greedy): Promise<string> => {
+    const repositoryId = await hub.repository(person, await hub.organization(person))
+    const { assetId } = await person.invoke('repositories_CreateAsset', {
+      repositoryId,
+      size: bytes.length,
+      digest: digestOf(bytes),
+    })
+    return (await person.invoke('repositories_IssueAssetUploadUrl', { assetId })).url
+  }
+  const urls = [await newUrl(greedy), await newUrl(greedy)]
+  const path = (url: string): string => url.slice(new URL(url).origin.length)
+  const begin = (url: string): Raw => send('127.0.0.1', `PUT ${path(url)}`, 'Content-Length: 1000')
+  const uploads = urls.flatMap(url => Array.from({ length: 20 }, () => begin(url)))
+  await expect.poll(() => countOf(uploads, 429)).toBe(24)
+  const refused = uploads.find(one => statusOf(one) === 429)!
+  expect(refused.text()).toMatch(/Limit person-uploads: found 17, expected at most 16 uploads/)
+  expect((await putBytes(`${hub.url}${path(await newUrl(other))}`, bytes)).status).toBe(200)
+  // The person of a URL is signed.
+  const forged = new URL(urls[0]!)
+  forged.searchParams.set('user', other.userId)
+  expect((await putBytes(`${hub.url}${path(forged.href)}`, bytes)).status).toBe(403)
+  destroyAll(uploads)
+  await expect.poll(async () => (await putBytes(`${hub.url}${path(urls[0]!)}`, bytes)).status).toBe(200)
 })
 
 describe('S27: bodies of requests that have arrived in part', () => {

@@ -71,6 +71,14 @@ const OWN_LIMITS = {
     meaning:
       'Filtered lists, lists without `limit`, pages with properties as columns and previews of bulk actions that a person runs at once on one node; all people together run 4. Further ones wait for up to 10 s, then are refused.',
   },
+  'person-brief-queries': {
+    scope: 'person',
+    unit: 'brief queries',
+    default: 1,
+    max: POOL_CONNECTIONS,
+    meaning:
+      'Counts, suggestions, searches and timelines that a person runs at once on one node, each for up to 2 s; all people together run 3. Further ones wait for up to 5 s, then are refused.',
+  },
   'device-bytes-per-second': {
     scope: 'device',
     unit: 'bytes a second',
@@ -280,6 +288,14 @@ const OWN_LIMITS = {
     meaning:
       'Unanswered requests and open WebSockets of a person to web pages of devices on one node; further ones are refused.',
   },
+  'person-uploads': {
+    scope: 'person',
+    unit: 'uploads',
+    default: 16,
+    max: 1_000_000,
+    meaning:
+      'Uploads of files that a person runs at once on one node, by all URLs that they requested, and checks of uploaded files; all people together run 32. Further ones are refused.',
+  },
   'address-connections': {
     scope: 'address',
     unit: 'connections',
@@ -287,6 +303,14 @@ const OWN_LIMITS = {
     max: 1_000_000,
     meaning:
       'HTTP connections of one address on one node, also idle, unfinished and streaming ones, and links of command lines; at most a quarter of all descriptors. The connections that are idle for longest are closed; if none is idle, requests are refused, except for health checks. This machine, trusted proxies and links of devices do not count. Through a trusted proxy, each open request counts for the address of its client.',
+  },
+  'address-body-bytes': {
+    scope: 'address',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: 1024 * GIB,
+    meaning:
+      'Bodies of the unanswered requests of one address on one node, each with up to 64 KiB; further requests with a body are refused. This machine does not count; through a trusted proxy, a request counts for the address of its client.',
   },
   'address-pipelined-requests': {
     scope: 'address',

@@ -20,6 +20,9 @@ const SWEEP_MS = 250
 /** `Retry-After` of a refused link, in seconds. One-shot commands take only seconds, so slots are free again by then. */
 export const RETRY_AFTER_SECS = 30
 
+/** Share of the free descriptors that links of a person held in the release before, in percent. */
+const FORMER_PERSON_SHARE = 50
+
 type LinkSharesOptions = {
   /** Number of file descriptors that all links together may hold. */
   capacity: number
@@ -99,19 +102,22 @@ export class LinkShares implements Disposable {
 
   /**
    * Takes a slot for a link of a command line until its socket closes. Never waits. Throws `LimitReached` when the person holds the
-   * share of the descriptors that a person may hold.
+   * share of the descriptors that a person may hold. With `warn`, for a token that predates this share, the share is that of the release
+   * before, and links beyond the present one are reported to `warn`.
    */
-  takeOfPerson(userId: string, socket: Socket): void {
+  takeOfPerson(userId: string, socket: Socket, warn?: (reached: LimitReached) => void): void {
     const max = this.#values['person-link-share']
     if (!this.#hasShare(userId, max, 1)) {
-      throw new LimitReached({
+      const reached = new LimitReached({
         limit: 'person-link-share',
         subject: { userId },
         max,
-        found: max + 1,
+        found: this.#shareOf(userId, 1),
         remedy: 'Close links of command lines that are not used any more.',
         retryAfterSecs: RETRY_AFTER_SECS,
       })
+      if (!warn || !this.#hasShare(userId, FORMER_PERSON_SHARE, 1)) throw reached
+      warn(reached)
     }
     this.#byOwner.set(userId, this.#countOfOwner(userId) + 1)
     releaseWith(socket, () => subtract(this.#byOwner, userId))
@@ -132,7 +138,7 @@ export class LinkShares implements Disposable {
         limit: 'device-unregistered-links',
         subject: owner,
         max,
-        found: max + 1,
+        found: count + 1,
         remedy: 'Let other one-shot commands of the device end first.',
         retryAfterSecs: RETRY_AFTER_SECS,
       })
@@ -153,7 +159,7 @@ export class LinkShares implements Disposable {
       limit: 'organization-link-share',
       subject: { organizationId, ...owner },
       max,
-      found: max + 1,
+      found: this.#shareOf(organizationId, (this.#waiting.get(organizationId)?.length ?? 0) + 1),
       remedy: 'Let other one-shot commands of the devices of the organization end first.',
       retryAfterSecs: RETRY_AFTER_SECS,
     })
@@ -174,6 +180,11 @@ export class LinkShares implements Disposable {
   #hasShare(ownerId: string, percent: number, waiting: number): boolean {
     const max = (percent / 100) * this.#freeFor(ownerId, waiting)
     return this.#countOfOwner(ownerId) + 1 <= Math.max(1, max)
+  }
+
+  /** Percentage of the descriptors of `#freeFor` that an owner would hold with one more link, rounded up. */
+  #shareOf(ownerId: string, waiting: number): number {
+    return Math.ceil((100 * (this.#countOfOwner(ownerId) + 1)) / this.#freeFor(ownerId, waiting))
   }
 
   /**

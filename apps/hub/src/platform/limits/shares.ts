@@ -1,5 +1,7 @@
 import type { Server } from 'node:http'
 import type { Socket } from 'node:net'
+import { ActionError } from '@muster/actions'
+import { FairLimiter, LimiterRejection } from '@muster/concurrency'
 import type { Config } from '../config/config.ts'
 import type { PersonCaller } from '../pipeline/caller.ts'
 import {
@@ -27,6 +29,11 @@ const REMEDIES: Record<PersonLimit, string> = {
   'person-page-requests': 'Close pages of devices, or wait until they have loaded.',
 }
 
+/** Maximum number of uploads and checks of uploaded files on a node. Each holds a few MiB of memory. */
+const MAX_UPLOADS = 32
+/** Time after which a refused upload should be tried again, in seconds. */
+const UPLOAD_RETRY_AFTER_SECS = 5
+
 type SharesOptions = {
   config: Pick<Config, 'limits' | 'maxDescriptors' | 'trustedProxies' | 'proxySecret' | 'countsLoopback'>
   log: Logger
@@ -34,8 +41,8 @@ type SharesOptions = {
 
 /**
  * Decides what one address, person, device and organization may hold of the connections and file descriptors of this node. Each entry
- * point asks here: the HTTP listeners, the live stream, exports, links of devices and command lines, and the proxy of device pages. The
- * counts are in memory, and each node has its own.
+ * point asks here: the HTTP listeners, the live stream, exports, uploads, links of devices and command lines, and the proxy of device
+ * pages. The counts are in memory, and each node has its own.
  */
 export class Shares implements Disposable {
   readonly #values: LimitValues
@@ -46,12 +53,18 @@ export class Shares implements Disposable {
     'person-streams': new Map(),
     'person-page-requests': new Map(),
   }
+  readonly #uploads: FairLimiter
   #reports: LimitReports | undefined
 
   constructor({ config, log }: SharesOptions) {
     const maxDescriptors = config.maxDescriptors ?? processDescriptors()
     this.#values = config.limits
     this.#links = new LinkShares({ capacity: descriptorsForDevices(maxDescriptors), values: config.limits })
+    this.#uploads = new FairLimiter({
+      max: MAX_UPLOADS,
+      maxPerOwner: config.limits['person-uploads'],
+      maxWaiting: 0,
+    })
     this.#addresses = new AddressShares({
       config,
       maxDescriptors,
@@ -105,7 +118,8 @@ export class Shares implements Disposable {
   /** Counts a link of a command line for its person and address until its socket closes. Throws `LimitReached`. */
   takePersonLink(person: PersonCaller, address: string, socket: Socket): void {
     this.#takeOfPerson('person-links', person, socket)
-    this.#links.takeOfPerson(person.userId, socket)
+    const warns = person.actor === 'UserToken' && person.predatesShares
+    this.#links.takeOfPerson(person.userId, socket, warns ? reached => this.#warn(reached) : undefined)
     this.#addresses.take(address, socket)
   }
 
@@ -117,6 +131,42 @@ export class Shares implements Disposable {
   /** Counts a request or WebSocket to a web page of a device for its person until it closes. Throws `LimitReached`. */
   takePageRequest(userId: string, over: Closing): void {
     this.#reported(() => this.#takeOfPerson('person-page-requests', { userId }, over))
+  }
+
+  /**
+   * Runs an upload, or a check of an uploaded file, of a person. Uploads by URLs without a person, of an older release, count together as
+   * those of one. Throws `LimitReached`, or `RateLimited` if all people together run too many.
+   */
+  async runUpload<Result>(userId: string | undefined, upload: () => Promise<Result>): Promise<Result> {
+    const owner = userId ?? ''
+    try {
+      return await this.#uploads.run(upload, { owner })
+    } catch (error) {
+      if (!(error instanceof LimiterRejection)) throw error
+      const max = this.#values['person-uploads']
+      const found = this.#uploads.runningOf(owner) + 1
+      if (userId === undefined || found <= max)
+        throw new ActionError(
+          'RateLimited',
+          `The hub takes ${MAX_UPLOADS} uploads at once: try again later.`,
+          {
+            retryAfterSecs: UPLOAD_RETRY_AFTER_SECS,
+          },
+        )
+      throw new LimitReached({
+        limit: 'person-uploads',
+        subject: { userId },
+        max,
+        found,
+        remedy: 'Wait until other uploads have ended.',
+        retryAfterSecs: UPLOAD_RETRY_AFTER_SECS,
+      })
+    }
+  }
+
+  /** Reports an error to operators if it is a reached limit. The pipeline does this itself for actions. */
+  report(error: unknown): void {
+    if (error instanceof LimitReached) this.#reports?.add(error.limit, error.subject, error.message)
   }
 
   /** Numbers of connections that this node holds, in all and by the holder with the most, for metrics. */
@@ -152,9 +202,14 @@ export class Shares implements Disposable {
     try {
       take()
     } catch (error) {
-      if (error instanceof LimitReached) this.#reports?.add(error.limit, error.subject, error.message)
+      this.report(error)
       throw error
     }
+  }
+
+  /** Reports a limit that a token from before the limit exceeds. */
+  #warn({ limit, subject, message }: LimitReached): void {
+    this.#reports?.add(limit, subject, `${message} The next release refuses this.`)
   }
 
   #takeOfPerson(
@@ -168,8 +223,7 @@ export class Shares implements Disposable {
     if (found > max) {
       const reached = { limit, subject: { userId }, max, found, retryAfterSecs: RETRY_AFTER_SECS }
       if (!predatesShares) throw new LimitReached({ ...reached, remedy: REMEDIES[limit] })
-      const remedy = `${REMEDIES[limit]} The next release refuses this.`
-      this.#reports?.add(limit, { userId }, new LimitReached({ ...reached, remedy }).message)
+      this.#warn(new LimitReached({ ...reached, remedy: REMEDIES[limit] }))
     }
     add(counts, userId)
     over.once('close', () => subtract(counts, userId))

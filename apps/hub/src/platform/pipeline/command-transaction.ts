@@ -4,6 +4,7 @@ import { type Cause, type EventData, type EventOptions, recordEvents } from '../
 import type { Db, Tx } from '../database/client/connection.ts'
 import { isConnectionError, isDeadlock, isUniqueViolation, sqlState } from '../database/client/errors.ts'
 import type { JobData, JobName, Jobs } from '../jobs/jobs.ts'
+import type { DatabaseShare } from '../limits/database-shares.ts'
 import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 
@@ -38,11 +39,19 @@ export type CommandTransaction = {
 /** Parts of the hub that a command transaction uses. */
 export type CommandParts = {
   db: Db
-  /** Runs a transaction of a caller, who has a share of the database (`DatabaseShare`). It may repeat its work. */
-  transaction?: <Result>(work: (tx: Tx) => Promise<Result>) => Promise<Result>
+  /** Runs a transaction within the share of its caller, and may repeat it. Without it, one of `db` is run. */
+  transaction?: DatabaseShare['transaction']
   live: Pick<LiveHub, 'changed'>
   jobs: Jobs
   log: Logger
+}
+
+/** These parts within a caller's share of the database. */
+export function withinShare(
+  parts: CommandParts,
+  { db, transaction }: Pick<DatabaseShare, 'db' | 'transaction'>,
+): CommandParts {
+  return { ...parts, db, transaction }
 }
 
 /**

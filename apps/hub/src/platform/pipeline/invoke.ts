@@ -37,7 +37,7 @@ import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 import { type Caller, personOf } from './caller.ts'
 import type { AfterAnswer, CommandContext } from './command-context.ts'
-import { commandTransaction, logGrew } from './command-transaction.ts'
+import { commandTransaction, logGrew, withinShare } from './command-transaction.ts'
 import { expectedError } from './expected-error.ts'
 import type { Handlers } from './handler.ts'
 import { outputText } from './output-text.ts'
@@ -283,7 +283,7 @@ export function createPipeline({
     const { scope } = authorization
     const logged = scopeOfFailure(action, authorization)
     const cause = { caller, scope, origin, actionId }
-    const parts = { db: share.db, transaction: share.transaction, live, jobs: services.jobs, log }
+    const parts = withinShare({ db, live, jobs: services.jobs, log }, share)
     /** Does each work in a transaction of its own, after the transport has written the answer. */
     const doAfterAnswer = async (works: readonly AfterAnswer[]): Promise<void> => {
       for (const work of works) {

@@ -3,12 +3,14 @@ import type { Origin } from '../audit/facts.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
 import { select } from '../database/client/connection.ts'
+import type { DatabaseShares } from '../limits/database-shares.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
 import { ANONYMOUS, type Caller } from '../pipeline/caller.ts'
 import {
   type CommandParts,
   type CommandTransaction,
   commandTransaction,
+  withinShare,
 } from '../pipeline/command-transaction.ts'
 import type { LastUses } from './last-uses.ts'
 import type { TokenUses } from './person-uses.ts'
@@ -40,12 +42,20 @@ type SessionRow = TokenRow & { signedInAt: Date }
  */
 export class Sessions {
   readonly #parts: CommandParts
+  readonly #shares: DatabaseShares
   readonly #limits: RateLimits
   readonly #uses: Uses
   readonly #rights: Pick<EndedRights, 'announce'>
 
-  constructor(parts: CommandParts, limits: RateLimits, uses: Uses, rights: Pick<EndedRights, 'announce'>) {
+  constructor(
+    parts: CommandParts,
+    shares: DatabaseShares,
+    limits: RateLimits,
+    uses: Uses,
+    rights: Pick<EndedRights, 'announce'>,
+  ) {
     this.#parts = parts
+    this.#shares = shares
     this.#limits = limits
     this.#uses = uses
     this.#rights = rights
@@ -91,7 +101,8 @@ export class Sessions {
       await events.emit('users_SessionInitiated', { userId, sessionId })
       return { token, maxAgeSecs }
     }
-    return commandTransaction(open, cause, this.#parts)
+    const share = this.#shares.ofPerson(userId, 'users_InitiateSession')
+    return commandTransaction(open, cause, withinShare(this.#parts, share))
   }
 
   /** Ends the session with this secret, if there is one. */
@@ -107,7 +118,8 @@ export class Sessions {
       if (numDeletedRows === 0n) return
       await events.emit('users_SessionTerminated', { userId, sessionId })
     }
-    await commandTransaction(end, { caller, scope: {}, origin }, this.#parts)
+    const share = this.#shares.ofPerson(caller.userId, 'users_TerminateSession')
+    await commandTransaction(end, { caller, scope: {}, origin }, withinShare(this.#parts, share))
     this.#rights.announce({ userId: caller.userId })
   }
 

@@ -1,12 +1,14 @@
 import type { IncomingMessage } from 'node:http'
 import { Writable } from 'node:stream'
 import { ActionError } from '@muster/actions'
-import { FairLimiter, LimiterRejection } from '@muster/concurrency'
+import type { DatabaseShares } from '../limits/database-shares.ts'
+import type { Shares } from '../limits/shares.ts'
 import { SYSTEM } from '../pipeline/caller.ts'
 import {
   type CommandParts,
   type CommandTransaction,
   commandTransaction,
+  withinShare,
 } from '../pipeline/command-transaction.ts'
 import { type Asset, assetGone, findAsset, lockAsset, markAvailable, noteCheck } from './assets.ts'
 import { type BlobGrant, URL_LIFE_SECS } from './blob-urls.ts'
@@ -16,11 +18,6 @@ import { digestOf, S3Failure, UNSIGNED } from './s3.ts'
 import { asActionError } from './storage-error.ts'
 import { pipeUpload } from './upload-stream.ts'
 
-/**
- * Limits of concurrent uploads and checks on a node. An upload or check holds a few MiB of memory. The owner of an upload is its
- * organization.
- */
-const TRANSFERS = { max: 32, maxPerOwner: 24, maxWaiting: 0 }
 /** Time without new bytes after which an upload is aborted, in milliseconds. */
 const STALL_MS = 60_000
 /** Maximum duration of an upload, in milliseconds: 2 h, the lifetime of an upload URL. */
@@ -28,28 +25,37 @@ const UPLOAD_MS = URL_LIFE_SECS * 1000
 /** Deadline for reading back the bytes of one blob: 30 minutes, in milliseconds. */
 const CHECK_MS = 30 * 60 * 1000
 
+type BlobUploadsOptions = CommandParts & {
+  locate: LocateBlob
+  shares: Pick<Shares, 'runUpload'>
+  databaseShares: DatabaseShares
+}
+
 /** Receives the bytes of blobs and compares them with the registered size and digest. */
 export class BlobUploads {
   readonly #parts: CommandParts
   readonly #locate: LocateBlob
-  readonly #transfers = new FairLimiter(TRANSFERS)
+  readonly #shares: BlobUploadsOptions['shares']
+  readonly #databaseShares: DatabaseShares
 
-  constructor(parts: CommandParts, locate: LocateBlob) {
+  constructor({ locate, shares, databaseShares, ...parts }: BlobUploadsOptions) {
     this.#parts = parts
     this.#locate = locate
+    this.#shares = shares
+    this.#databaseShares = databaseShares
   }
 
   /**
    * Receives the bytes of a blob from a request to one of the hub's own URLs, and makes the blob available. Refuses a wrong request
    * before its body is read where possible.
    */
-  async receive({ assetId, purpose }: BlobGrant, request: IncomingMessage): Promise<void> {
+  async receive({ assetId, purpose, userId }: BlobGrant, request: IncomingMessage): Promise<void> {
     const asset = await findAsset(this.#parts.db, assetId)
     if (!asset) throw assetGone()
     requireLength(request, asset.sizeBytes)
     const isVerified = purpose === 'verified-upload'
     if (isVerified) requireHeaders(request, verifiedHeaders(asset))
-    await this.#limited(asset, async () => {
+    await this.#limited(userId, async () => {
       using stall = stallSignal(request)
       try {
         const { driver, name } = await this.#locate(asset)
@@ -62,7 +68,7 @@ export class BlobUploads {
           ? await onlyHashed(asset, request, stall.signal)
           : await driver.stage(name, asset, request, stall.signal)
         try {
-          await this.#publish(asset, staged, isVerified)
+          await this.#publish(asset, staged, isVerified, userId)
         } finally {
           await staged.discard()
         }
@@ -73,11 +79,11 @@ export class BlobUploads {
   }
 
   /**
-   * Reads the stored bytes of a blob and compares them with the registered digest. Resolves to their SHA-256. Throws `Invalid` for
-   * missing or wrong bytes, after storing the finding in the blob's row. Wrong bytes are removed.
+   * Reads the stored bytes of a blob for a person and compares them with the registered digest. Resolves to their SHA-256. Throws `Invalid`
+   * for missing or wrong bytes, after storing the finding in the blob's row. Wrong bytes are removed.
    */
-  async check(asset: Asset): Promise<Buffer> {
-    return this.#limited(asset, async () => {
+  async check(asset: Asset, userId: string | undefined): Promise<Buffer> {
+    return this.#limited(userId, async () => {
       const { driver, name } = await this.#locate(asset)
       try {
         if ((await driver.sizeOf(name)) === undefined) {
@@ -100,7 +106,12 @@ export class BlobUploads {
    * Makes the staged bytes readable (`staged.commit`) in the transaction that sets the blob's row to `Available`. The row lock
    * serializes `staged.commit` and a deletion of the blob.
    */
-  async #publish(asset: Asset, staged: Staged, isVerified: boolean): Promise<void> {
+  async #publish(
+    asset: Asset,
+    staged: Staged,
+    isVerified: boolean,
+    userId: string | undefined,
+  ): Promise<void> {
     const { organizationId, repositoryId } = asset
     let committing: Promise<void> | undefined
     const publish = async ({ tx, events, changed }: CommandTransaction): Promise<void> => {
@@ -115,16 +126,14 @@ export class BlobUploads {
     await commandTransaction(
       publish,
       { caller: SYSTEM, scope: { organizationId, repositoryId } },
-      this.#parts,
+      withinShare(this.#parts, this.#databaseShares.ofPerson(userId, 'upload')),
     )
   }
 
-  async #limited<Result>({ organizationId }: Asset, work: () => Promise<Result>): Promise<Result> {
+  async #limited<Result>(userId: string | undefined, work: () => Promise<Result>): Promise<Result> {
     try {
-      return await this.#transfers.run(work, { owner: organizationId })
+      return await this.#shares.runUpload(userId, work)
     } catch (error) {
-      if (error instanceof LimiterRejection)
-        throw new ActionError('RateLimited', 'Too many uploads at once.', { retryAfterSecs: 5 })
       throw asActionError(error)
     }
   }

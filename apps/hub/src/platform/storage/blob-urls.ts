@@ -20,6 +20,8 @@ export type BlobGrant = {
   filename?: string | undefined
   /** SHA-256 of the blob in hex, for downloads. */
   sha256?: string | undefined
+  /** Person who requested the URL, for uploads. Undefined for a URL of a release that did not store it. */
+  userId?: string | undefined
 }
 
 /** A verified permission. It expires at `expires`, in seconds since 1970. */
@@ -35,13 +37,19 @@ export class BlobUrls {
     this.#publicUrl = publicUrl
   }
 
-  issue({ assetId, ...grant }: BlobGrant): string {
+  issue({ assetId, userId, ...grant }: BlobGrant): string {
     const url = new URL(`/api/v1/blobs/${assetId}`, this.#publicUrl)
     const until = Math.floor(Date.now() / 1000) + URL_LIFE_SECS
     const expires = grant.purpose === 'download' ? until - (until % SHARED_SECS) : until
     for (const [name, value] of Object.entries({ ...grant, expires }))
       if (value !== undefined) url.searchParams.set(name, String(value))
-    url.searchParams.set('signature', this.#sign({ ...grant, assetId }, expires).toString('base64url'))
+    const signature = this.#sign({ ...grant, assetId }, expires)
+    url.searchParams.set('signature', signature.toString('base64url'))
+    // The person has a signature apart: a node of the release before checks the other one without it.
+    if (userId !== undefined) {
+      url.searchParams.set('user', userId)
+      url.searchParams.set('user-signature', this.#signUser(userId, signature).toString('base64url'))
+    }
     return url.href
   }
 
@@ -57,12 +65,14 @@ export class BlobUrls {
     const expires = Number(text('expires'))
     if (!purpose || !Number.isSafeInteger(expires)) throw refused('This address was not issued by the hub.')
     const grant: BlobGrant = { purpose, assetId, filename: text('filename'), sha256: text('sha256') }
-    const signature = Buffer.from(text('signature') ?? '', 'base64url')
     const expected = this.#sign(grant, expires)
-    if (signature.length !== expected.length || !timingSafeEqual(signature, expected))
-      throw refused('This address was not issued by the hub.')
+    const userId = text('user')
+    const isIssued =
+      isSame(text('signature'), expected) &&
+      (userId === undefined || isSame(text('user-signature'), this.#signUser(userId, expected)))
+    if (!isIssued) throw refused('This address was not issued by the hub.')
     if (expires * 1000 < Date.now()) throw refused('This address has expired: ask for another.')
-    return { ...grant, expires }
+    return { ...grant, userId, expires }
   }
 
   /** Signs the fields in fixed positions: `JSON.stringify` writes an absent field as `null`. */
@@ -70,6 +80,17 @@ export class BlobUrls {
     const signed = JSON.stringify([purpose, assetId, filename, sha256, expires])
     return createHmac('sha256', this.#key).update(signed).digest()
   }
+
+  /** Signs the person of a URL with the other signature. */
+  #signUser(userId: string, signature: Buffer): Buffer {
+    const signed = JSON.stringify(['user', userId, signature.toString('base64url')])
+    return createHmac('sha256', this.#key).update(signed).digest()
+  }
+}
+
+function isSame(text: string | undefined, expected: Buffer): boolean {
+  const signature = Buffer.from(text ?? '', 'base64url')
+  return signature.length === expected.length && timingSafeEqual(signature, expected)
 }
 
 function refused(message: string): ActionError {

@@ -1,5 +1,7 @@
 import { ActionError } from '@muster/actions'
 import type { Db, Tx } from '../database/client/connection.ts'
+import type { DatabaseShares } from '../limits/database-shares.ts'
+import type { Shares } from '../limits/shares.ts'
 import { attachment } from '../net/attachment.ts'
 import type { CommandParts } from '../pipeline/command-transaction.ts'
 import { type Asset, requireAvailable, sha256HexOf } from './assets.ts'
@@ -19,6 +21,8 @@ export type BlobsOptions = CommandParts & {
   /** The instance's own object store, if it has one. */
   instanceStoreId: string | undefined
   urls: BlobUrls
+  shares: Pick<Shares, 'runUpload'>
+  databaseShares: DatabaseShares
 }
 
 /** The bytes of blobs in the hub's folder and in object stores (docs/api.md 4.7): places, URLs, uploads and removals. */
@@ -32,7 +36,7 @@ export class Blobs {
   readonly #instanceStoreId: string | undefined
   readonly #urls: BlobUrls
 
-  constructor({ folder, stores, instanceStoreId, urls, ...parts }: BlobsOptions) {
+  constructor({ folder, stores, instanceStoreId, urls, shares, databaseShares, ...parts }: BlobsOptions) {
     const { db } = parts
     const locate: LocateBlob = async ({ assetId, storeId, objectKey }) => {
       if (storeId === null) return { driver: folder, name: assetId }
@@ -42,7 +46,7 @@ export class Blobs {
     this.#db = db
     this.#folder = folder
     this.stores = stores
-    this.uploads = new BlobUploads(parts, locate)
+    this.uploads = new BlobUploads({ ...parts, locate, shares, databaseShares })
     this.sweep = new BlobSweep({ ...parts, folder, stores, instanceStoreId, locate })
     this.#instanceStoreId = instanceStoreId
     this.#urls = urls
@@ -75,16 +79,20 @@ export class Blobs {
     return { storeId: store.storeId, objectKey: store.prefix ? `${store.prefix}/${assetId}` : assetId }
   }
 
-  /** Returns URLs for the upload of a blob: `url` for older clients, `verifiedUrl` with `headers` for newer clients. */
+  /**
+   * Returns URLs for the upload of a blob by a person: `url` for older clients, `verifiedUrl` with `headers` for newer clients. Uploads count
+   * for the person.
+   */
   async uploadUrls(
     asset: Asset,
+    userId: string | undefined,
   ): Promise<{ url: string; verifiedUrl: string; headers: Record<string, string> }> {
     const { assetId, objectKey } = asset
-    const url = this.#urls.issue({ purpose: 'upload', assetId })
+    const url = this.#urls.issue({ purpose: 'upload', assetId, userId })
     const headers = verifiedHeaders(asset)
     const throughHub = {
       url,
-      verifiedUrl: this.#urls.issue({ purpose: 'verified-upload', assetId }),
+      verifiedUrl: this.#urls.issue({ purpose: 'verified-upload', assetId, userId }),
       headers,
     }
     if (asset.storeId === null) return throughHub

@@ -103,6 +103,40 @@ it('S26: while 12 people wait for a locked table with queries and commands, anot
   expect(await owner.invoke('devices_QueryProperties', { deviceId, limit: 10 })).toBeDefined()
 })
 
+it('S26: while one person ends many sessions and audit_event is locked, another person gets answers', async () => {
+  await using hub = await testHub()
+  const person = await hub.user()
+  const other = await hub.fleet()
+  const { projectId } = other
+  const [account] = await hub.db
+    .selectFrom('user')
+    .where('user_id', '=', person.userId)
+    .select('password_hash')
+    .execute()
+  const user = { userId: person.userId, isAdmin: false, passwordHash: account!.password_hash! }
+  const opened = await Promise.all(
+    Array.from({ length: WAITING }, () => hub.sessions.open(user, 'test', false)),
+  )
+  await using session = await databaseSession(hub)
+  await session.lock('audit_event')
+  let answered = 0
+  const waiting = opened.map(async one => {
+    const headers = { cookie: `muster=${one!.token}`, origin: hub.url }
+    const { ok } = await fetch(`${hub.url}/api/private/logout`, { method: 'POST', headers })
+    answered++
+    return ok
+  })
+  await session.waitingStatements(1)
+  expect(
+    await other.owner.invoke('projects_QueryDevices', { projectId, filter: { text: 'd' } }),
+  ).toMatchObject({
+    devices: [],
+  })
+  expect(answered).toBe(0)
+  await session.release()
+  expect(await Promise.all(waiting)).toEqual(waiting.map(() => true))
+})
+
 async function fleetOf(hub: TestHub): Promise<{ calls: Calls } & AsyncDisposable> {
   const { owner, organizationId, projectId, token } = await hub.fleet()
   const other = await hub.fleet()
