@@ -112,3 +112,37 @@ it('D2: offers a certificate of its own for a new token, ticked, and says why a 
     .waitFor()
   await expectGoodScreen(page, 'device-pending-certificate')
 })
+
+it('D11: blocks a device after a question that names the devices with its certificate, and lists it in the settings of the project', async () => {
+  const identity = { ...(await deviceIdentity()), certificatePem: device.identity.certificatePem }
+  const stolen = await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub), identity })
+  await invoke(page, 'devices_SetName', { deviceId: stolen.deviceId, name: 'crane-stolen' })
+  await page.goto(`${project}/devices/${stolen.deviceId}`)
+  const zone = page.getByRole('region', { name: 'Danger Zone' })
+  await zone.getByText(/A device that still runs returns at once as a new one/).waitFor()
+  const asked = new Promise<string>(resolve =>
+    page.once('dialog', dialog => {
+      resolve(dialog.message())
+      void dialog.accept()
+    }),
+  )
+  await zone.getByRole('button', { name: 'Block and Delete' }).click()
+  expect(await asked).toMatch(
+    /^Are you sure you want to block and delete crane-stolen\? Only its fingerprint/,
+  )
+  expect(await asked).toContain('crane-01')
+  await page.getByText(/crane-stolen is blocked and deleted/).waitFor()
+  await stolen.link.ended
+  await expect(
+    connectDevice({ url: stage.hub.url, token: firstToken(stage.hub), identity }),
+  ).rejects.toMatchObject({ status: 403 })
+  await page.goto(`${project}/settings`)
+  const blocked = page.getByRole('region', { name: 'Blocked devices' })
+  await blocked.getByText(/fingerprint only/).waitFor()
+  await expectGoodScreen(page, 'project-blocked-devices')
+  await blocked.getByRole('button', { name: 'Unblock crane-stolen' }).click()
+  await page.getByText('crane-stolen is no longer blocked.').waitFor()
+  await blocked.getByText(/^None\./).waitFor()
+  await using back = await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub), identity })
+  expect(back.deviceId).not.toBe(stolen.deviceId)
+})

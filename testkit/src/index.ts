@@ -43,6 +43,7 @@ export {
   assetRow,
   auditEvents,
   auditRows,
+  blockRow,
   clearAudit,
   deviceRow,
   type EventRow,

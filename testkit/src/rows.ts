@@ -110,6 +110,29 @@ export async function deviceRow(
   return deviceId
 }
 
+/** Inserts the block of a deleted device. Returns its id. */
+export async function blockRow(
+  hub: Pick<TestHub, 'db'>,
+  projectId: string,
+  { name, blockedAt }: { name?: string; blockedAt?: Date } = {},
+): Promise<string> {
+  const blockId = newId('d_block')
+  await hub.db
+    .insertInto('device_block')
+    .values({
+      block_id: blockId,
+      project_id: projectId,
+      device_id: newId('d'),
+      fingerprint_id: `d_pk_${blockId.slice('d_block_'.length)}`,
+      fingerprint_hash: randomBytes(32),
+      name: name ?? null,
+      actor: JSON.stringify({ actor: 'System' }),
+      ...(blockedAt && { blocked_at: blockedAt }),
+    })
+    .execute()
+  return blockId
+}
+
 /** A unique random certificate fingerprint. */
 export function randomFingerprint(): string {
   return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')

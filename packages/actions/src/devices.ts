@@ -4,6 +4,7 @@ import { command, listInput, listOutput, optional, optionalText, query, secret, 
 import {
   ClusterNodeId,
   DeploymentTokenId,
+  DeviceBlockId,
   DeviceCertificateId,
   DeviceConnectionId,
   DeviceEventId,
@@ -217,6 +218,20 @@ export const devices = {
     permission: { can: 'delete', on: 'device', id: 'deviceId' },
     audit: ['deviceId'],
     aliases: ['devices_DeleteDevice'],
+  }),
+  devices_Block: command({
+    summary:
+      'Deletes a device like `devices_Delete`, and refuses its fingerprint and its certificates in the project from then on.',
+    input: z.object({ deviceId: DeviceId }),
+    output: z.object({
+      blockId: DeviceBlockId,
+      certificateCount: U32.describe('Certificates that are refused.'),
+      sharedCertificateCount: U32.describe(
+        'Certificates that are not refused, because other devices of the project have them.',
+      ),
+    }),
+    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    audit: ['deviceId'],
   }),
   devices_AddCertificate: command({
     summary: 'Registers the fingerprint of a certificate by hand.',

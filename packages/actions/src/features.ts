@@ -62,6 +62,7 @@ export type FeatureActions = {
     | 'devices_StartBulkDecision'
     | 'devices_StartBulkDeletion'
   devices:
+    | 'devices_Block'
     | 'devices_ClaimOperationWork'
     | 'devices_Create'
     | 'devices_Delete'
@@ -74,6 +75,7 @@ export type FeatureActions = {
     | 'devices_IssueHttpProxyToken'
     | 'devices_PublishEvents'
     | 'devices_Query'
+    | 'projects_QueryBlockedDevices'
     | 'devices_QueryConnections'
     | 'projects_QueryDeviceCounts'
     | 'projects_QueryDevices'
@@ -85,6 +87,7 @@ export type FeatureActions = {
     | 'devices_RemoveProperty'
     | 'devices_SetName'
     | 'devices_SetProperty'
+    | 'projects_UnblockDevice'
     | 'devices_ValidateDeviceToken'
   instance:
     | 'cluster_CancelRebalance'
@@ -274,6 +277,14 @@ export type FeatureEvents = {
   devices: {
     devices_Created: { deviceId: string; projectId: string }
     devices_Deleted: { deviceId: string; projectId: string }
+    devices_Blocked: {
+      projectId: string
+      deviceId: string
+      blockId: string
+      certificateCount: number
+      sharedCertificateCount: number
+    }
+    projects_DeviceUnblocked: { projectId: string; deviceId: string; blockId: string }
     devices_NameChanged: { projectId: string; deviceId: string; name?: string }
     devices_PropertySet: { projectId: string; deviceId: string; propertyName: string }
     devices_PropertyRemoved: { projectId: string; deviceId: string; propertyName: string }

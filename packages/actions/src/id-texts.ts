@@ -42,6 +42,7 @@ const RAW_LENGTH = {
   d: FLAT_LENGTH,
   d_c: FLAT_LENGTH,
   d_conn: FLAT_LENGTH,
+  d_block: FLAT_LENGTH,
   bulk: FLAT_LENGTH,
   u_sk: SECRET_LENGTH,
   u_session_sk: SECRET_LENGTH,

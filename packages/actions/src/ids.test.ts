@@ -7,6 +7,7 @@ import {
   ClusterNodeId,
   DeploymentToken,
   DeploymentTokenId,
+  DeviceBlockId,
   DeviceCertificateId,
   DeviceConnectionId,
   DeviceEventId,
@@ -40,6 +41,7 @@ const FLAT: [prefix: string, schema: z.ZodType, length: number][] = [
   ['d_pk', DeviceFingerprintId, 22],
   ['d_c', DeviceCertificateId, 22],
   ['d_conn', DeviceConnectionId, 22],
+  ['d_block', DeviceBlockId, 22],
   ['org', OrganizationId, 22],
 ]
 
@@ -122,6 +124,7 @@ describe('a new id (protocol 6.2)', () => {
     'd',
     'd_c',
     'd_conn',
+    'd_block',
     'u_sk',
     'u_session_sk',
     'deployment',

@@ -1,5 +1,6 @@
 import type { DeviceMember } from '@muster/predicates'
 import { z } from 'zod'
+import { StoredActor } from './accounts.ts'
 import {
   command,
   listInput,
@@ -21,7 +22,9 @@ import {
 import {
   DeploymentToken,
   DeploymentTokenId,
+  DeviceBlockId,
   DeviceCertificateId,
+  DeviceFingerprintId,
   DeviceId,
   OrganizationId,
   ProjectId,
@@ -309,6 +312,35 @@ export const projects = {
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
     aliases: ['projects_QueryProjectDevices'],
+  }),
+  projects_QueryBlockedDevices: query({
+    summary: 'Blocked devices of a project, the latest first.',
+    cost: 'scan if filtered',
+    input: z.object({ projectId: ProjectId, ...listInput(['blockedAt', 'name'], TextFilter) }),
+    output: z.object({
+      blocks: z.array(
+        z.object({
+          blockId: DeviceBlockId,
+          deviceId: DeviceId.describe('Id that the device had.'),
+          fingerprintId: DeviceFingerprintId,
+          name: z.string().optional(),
+          hostname: z.string().optional(),
+          certificateCount: U32.describe('Certificates that are refused with it.'),
+          blockedAt: Timestamp,
+          actor: StoredActor,
+          actorName: z.string().optional(),
+        }),
+      ),
+      ...listOutput,
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_UnblockDevice: command({
+    summary: 'Removes a block, so that the device may connect again as a new one.',
+    input: z.object({ projectId: ProjectId, blockId: DeviceBlockId }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'blockId'],
   }),
   projects_QueryPendingCertificates: query({
     summary: 'Pending certificates of a project in groups, the newest group first.',

@@ -39,6 +39,10 @@ export const deviceRows: Rows<typeof devices & typeof devicePage> = {
     input: async world => ({ deviceId: await deviceRow(world.hub, world.projectId) }),
     may: READERS,
   },
+  devices_Block: {
+    input: async world => ({ deviceId: await deviceRow(world.hub, world.projectId) }),
+    may: MEMBERS,
+  },
   devices_AddCertificate: {
     input: ({ deviceId }) => ({ deviceId, fingerprint: randomFingerprint(), status: 'Pending' }),
     may: MEMBERS,

@@ -1,6 +1,6 @@
 import { newId, type projects, publicIdOf } from '@muster/actions'
 import { hashSecret } from '@muster/hub/secrets'
-import { deviceRow } from '../rows.ts'
+import { blockRow, deviceRow } from '../rows.ts'
 import { addNothing, text, time, timeOf } from './list-items.ts'
 import { anotherProject, anotherToken, linkRepository, newRepository } from './records.ts'
 import { MEMBERS, PEOPLE, READERS, type Rows } from './row.ts'
@@ -64,6 +64,24 @@ export const projectRows: Rows<typeof projects> = {
         })
       },
     },
+  },
+  projects_QueryBlockedDevices: {
+    input: ({ projectId }) => ({ projectId }),
+    may: READERS,
+    list: {
+      items: 'blocks',
+      id: 'blockId',
+      sorts: { name: text('name'), blockedAt: time('blockedAt') },
+      defaultSort: '-blockedAt',
+      hasText: true,
+      add: async ({ hub, projectId }, name, index) => {
+        await blockRow(hub, projectId, { name, blockedAt: timeOf(index) })
+      },
+    },
+  },
+  projects_UnblockDevice: {
+    input: async ({ hub, projectId }) => ({ projectId, blockId: await blockRow(hub, projectId) }),
+    may: MEMBERS,
   },
   projects_QueryPendingCertificates: { input: ({ projectId }) => ({ projectId, limit: 5 }), may: READERS },
   projects_QueryDeviceCounts: {

@@ -10,6 +10,7 @@ import {
 } from '@muster/actions'
 import {
   ask,
+  blockRow,
   capturedLog,
   connectDevice,
   type FakeDevice,
@@ -50,6 +51,7 @@ const VERBS = [
   'Add',
   'Advance',
   'Authenticate',
+  'Block',
   'Cancel',
   'Change',
   'Claim',
@@ -83,6 +85,7 @@ const VERBS = [
   'Tag',
   'Terminate',
   'Test',
+  'Unblock',
   'Unlink',
   'Unregister',
   'Untag',
@@ -196,6 +199,7 @@ beforeAll(async () => {
     deployment_id: foreignToken.tokenId,
     d: foreignDevice!.deviceId,
     d_c: await anotherCertificate(world, foreignDevice!.deviceId),
+    d_block: await blockRow(hub, foreignProjectId),
     bulk: await bulkActionRow(hub, foreignProjectId, otherTenant.userId),
   }
   hiddenFromOtherTenant = [

@@ -3,6 +3,7 @@ import type { LiveQueries } from '../../api/live-query.ts'
 /** Queries about devices that live changes affect. */
 export const deviceQueries = {
   projects_QueryDevices: { devices: 'projectId', certificates: 'projectId', connections: 'projectId' },
+  projects_QueryBlockedDevices: { devices: 'projectId' },
   projects_QueryDeviceCounts: { devices: 'projectId', certificates: 'projectId' },
   devices_GetDetails: { devices: 'deviceId', certificates: 'deviceId', connections: 'deviceId' },
   devices_QueryConnections: { connections: 'deviceId' },

@@ -11,6 +11,14 @@ export const deviceEvents = {
         : 'registered the device {deviceId}',
   },
   devices_Deleted: { kind: 'device', say: 'deleted the device {deviceId}' },
+  devices_Blocked: {
+    kind: 'device',
+    say: ({ data }) =>
+      data.certificateCount === 0
+        ? 'blocked the fingerprint of {deviceId}'
+        : `blocked the fingerprint of {deviceId} and ${data.certificateCount === 1 ? 'its certificate' : '[certificateCount] certificates'}`,
+  },
+  projects_DeviceUnblocked: { kind: 'device', say: 'unblocked the device {deviceId}' },
   devices_NameChanged: {
     kind: 'device',
     say: ({ data, old }) => {
@@ -45,6 +53,8 @@ export const deviceActions = {
       entry.data.name === undefined ? 'remove the name of {deviceId}' : renaming('device', 'deviceId')(entry),
   },
   devices_Delete: { kind: 'device', say: 'delete {deviceId}' },
+  devices_Block: { kind: 'device', say: 'block {deviceId}' },
+  projects_UnblockDevice: { kind: 'device', say: 'unblock a device of {projectId}' },
   devices_SetProperty: { kind: 'property', say: 'set <name> of {deviceId}' },
   devices_RemoveProperty: { kind: 'property', say: 'remove <name> of {deviceId}' },
   devices_PublishEvents: { kind: 'device', say: 'publish events of {deviceId}' },

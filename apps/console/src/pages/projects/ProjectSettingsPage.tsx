@@ -11,13 +11,14 @@ import { Settled } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
+import { BlockedDevicesSection } from '../devices/BlockedDevicesSection.tsx'
 import pinned from './PinnedPropertiesSection.module.css'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
 import styles from './ProjectSettingsPage.module.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
-/** Settings of a project: its name, its pinned properties, how long its data are kept, and its deletion. */
+/** Settings of a project: its name, its pinned properties, its blocked devices, how long its data are kept, and its deletion. */
 export function ProjectSettingsPage() {
   const { organization, projectId } = route.useParams()
   const navigate = useNavigate()
@@ -48,6 +49,7 @@ export function ProjectSettingsPage() {
           <div className="stack">
             <SheetSkeleton heightPx={146} />
             <SheetSkeleton heightPx={180} />
+            <SheetSkeleton heightPx={110} />
             <SheetSkeleton heightPx={210} />
             <SheetSkeleton heightPx={145} />
           </div>
@@ -61,6 +63,7 @@ export function ProjectSettingsPage() {
             save={name => rename.mutateAsync({ projectId, name })}
           />
           <PinnedPropertiesSection projectId={projectId} />
+          <BlockedDevicesSection projectId={projectId} />
           {data && <RetentionSection {...data.retention} />}
           <DangerZone>
             <DangerLine

@@ -223,6 +223,92 @@ describe('devices_SetName', () => {
   })
 })
 
+describe('devices_Block', () => {
+  const BLOCKED = { status: 403, body: expect.stringContaining('this device is blocked in its project') }
+
+  it('D11: refuses the fingerprint and the certificate of a deleted device in its project, until it is unblocked', async () => {
+    const { owner, organizationId, projectId, token } = await hub.fleet()
+    const device = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = device
+    const connect = (as = identity, by = token) => connectDevice({ url: hub.url, token: by, identity: as })
+    const { fingerprint } = (await owner.invoke('devices_GetDetails', { deviceId })).certificates[0]!
+    const { blockId, ...counts } = await owner.invoke('devices_Block', { deviceId })
+    expect(counts).toEqual({ certificateCount: 1, sharedCertificateCount: 0 })
+    expect((await device.link.ended).reason).toBe('this device was deleted')
+
+    const { fingerprint: otherFingerprint, ...otherPair } = await deviceIdentity()
+    await expect(connect()).rejects.toMatchObject(BLOCKED)
+    await expect(connect({ ...identity, ...otherPair })).rejects.toMatchObject(BLOCKED)
+    await expect(connect({ ...identity, fingerprint: otherFingerprint })).rejects.toMatchObject(BLOCKED)
+    const message = expect.stringContaining('is blocked in the project')
+    expect(
+      await failed(owner.invoke('devices_Create', { projectId, fingerprint: identity.fingerprint as never })),
+    ).toMatchObject({ status: 409, message })
+    const neighbour = await deviceRow(hub, projectId)
+    expect(
+      await failed(owner.invoke('devices_AddCertificate', { deviceId: neighbour, fingerprint })),
+    ).toMatchObject({ status: 409, message })
+    expect((await owner.invoke('projects_QueryDevices', { projectId })).devices).toHaveLength(1)
+
+    // The device is admitted by other projects, and its certificate is nobody else's matter.
+    const elsewhere = await hub.project(owner, organizationId)
+    const { token: theirs } = await hub.token(owner, elsewhere)
+    await using there = await connect(identity, theirs)
+    expect(there.deviceId).not.toBe(deviceId)
+
+    const { blocks } = await owner.invoke('projects_QueryBlockedDevices', { projectId })
+    expect(blocks).toMatchObject([
+      { blockId, deviceId, certificateCount: 1, actor: { actor: 'User', userId: owner.userId } },
+    ])
+    const unblocked = failed(owner.invoke('projects_UnblockDevice', { projectId: elsewhere, blockId }))
+    expect(await unblocked).toMatchObject({ kind: 'Forbidden' })
+    await owner.invoke('projects_UnblockDevice', { projectId, blockId })
+    await using back = await connect()
+    expect(back.deviceId).not.toBe(deviceId)
+    const data = { projectId, deviceId, blockId }
+    expect(await auditEvents(hub, 'devices_Blocked')).toMatchObject([{ data, projectId, organizationId }])
+    expect(await auditEvents(hub, 'projects_DeviceUnblocked')).toMatchObject([{ data }])
+    expect(await auditEvents(hub, 'devices_Deleted')).toMatchObject([{ data: { deviceId } }])
+  })
+
+  it('D11: blocks only the fingerprint where another device has the certificate', async () => {
+    const { owner, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { fingerprint } = await deviceIdentity()
+    const identity = { ...device.identity, fingerprint }
+    await using sharing = await connectDevice({ url: hub.url, token, identity })
+    expect(await owner.invoke('devices_Block', { deviceId: device.deviceId })).toMatchObject({
+      certificateCount: 0,
+      sharedCertificateCount: 1,
+    })
+    const again = connectDevice({ url: hub.url, token, identity: device.identity })
+    await expect(again).rejects.toMatchObject(BLOCKED)
+    await using other = await connectDevice({ url: hub.url, token, identity })
+    expect(other.deviceId).toBe(sharing.deviceId)
+  })
+
+  it('D11: admits no connection of the device that came before the block was stored', async () => {
+    const { owner, projectId, token } = await hub.fleet()
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId, identity } = device
+    await using session = await databaseSession(hub)
+    await session.query('begin')
+    await session.query('select from device where device_id = $1 for key share', [deviceId])
+    const blocked = owner.invoke('devices_Block', { deviceId })
+    await session.waitingStatements(1)
+    // A certificate that is new makes the hub enrol the device, which waits for the block.
+    const { certificatePem } = await deviceIdentity()
+    const again = connectDevice({ url: hub.url, token, identity: { ...identity, certificatePem } }).catch(
+      (error: unknown) => error,
+    )
+    await session.waitingStatements(2)
+    await session.query('commit')
+    await blocked
+    expect(await again).toMatchObject(BLOCKED)
+    expect((await owner.invoke('projects_QueryDevices', { projectId })).devices).toEqual([])
+  })
+})
+
 describe('devices_Delete', () => {
   it('deletes in the session of the click, and in no other session of that person or of another person', async () => {
     const id = await deviceRow(hub, projectId)
@@ -298,11 +384,11 @@ describe('devices_Delete', () => {
     expect(neighbour.link.isOpen).toBe(true)
     await hub.runJob('devices_SweepHistory', {})
     // The rows of the device must be removed from every table with a `device_id`. Exempt are tables that record deletions:
-    // `device_removal`, and `bulk_action_item` with the results of bulk actions.
+    // `device_removal`, `bulk_action_item` with the results of bulk actions, and `device_block`.
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
-         and table_name !~ '_(\\d{8}|default|wrong_clock)$' and table_name not in ('device_removal', 'bulk_action_item')`)
+         and table_name !~ '_(\\d{8}|default|wrong_clock)$' and table_name not in ('device_removal', 'bulk_action_item', 'device_block')`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
       'device_address',

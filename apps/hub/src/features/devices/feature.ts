@@ -12,8 +12,20 @@ import { exportList } from './routes-export.ts'
 const events = {
   /** Written by `devices_Create`, and when a new device connects. */
   devices_Created: event<{ deviceId: string; projectId: string }>({ ids: ['deviceId', 'projectId'] }),
-  /** Written by `devices_Delete`, and for each device by a bulk action. */
+  /** Written by `devices_Delete`, `devices_Block`, and for each device by a bulk action. */
   devices_Deleted: event<{ deviceId: string; projectId: string }>({ ids: ['deviceId', 'projectId'] }),
+  /** Written by `devices_Block`, after `devices_Deleted`. */
+  devices_Blocked: event<{
+    projectId: string
+    deviceId: string
+    blockId: string
+    certificateCount: number
+    sharedCertificateCount: number
+  }>({ ids: ['projectId', 'deviceId', 'blockId'] }),
+  /** Written by `projects_UnblockDevice`. */
+  projects_DeviceUnblocked: event<{ projectId: string; deviceId: string; blockId: string }>({
+    ids: ['projectId', 'deviceId', 'blockId'],
+  }),
   /** Written by `devices_SetName`. */
   devices_NameChanged: event<{ projectId: string; deviceId: string; name?: string }>({
     ids: ['projectId', 'deviceId'],

@@ -19,6 +19,7 @@ import {
   commandTransaction,
 } from '../../platform/pipeline/command-transaction.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
+import { isBlockedSql, isCertificateBlocked, isFingerprintBlocked } from './device-blocks.ts'
 import { addCertificate, deviceWithActive } from './device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from './devices.ts'
 import type { EnrolmentBudget } from './enrolment-budget.ts'
@@ -53,6 +54,7 @@ type Known = {
   certificate_id: string | null
   status: CertificateStatus | null
   tombstone: 'Rejected' | 'Revoked' | null
+  is_blocked: boolean
   auto_accept: boolean
   new_devices_at_once: number | null
   new_devices_per_hour: number | null
@@ -84,7 +86,7 @@ const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 
 
 const LOOK_UP = `
   select t.token_hash, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
-         b.status as tombstone, t.auto_accept, t.new_devices_at_once, t.new_devices_per_hour
+         b.status as tombstone, ${isBlockedSql('t.project_id', '$2', '$3')} as is_blocked, t.auto_accept, t.new_devices_at_once, t.new_devices_per_hour
     from deployment_token t
     join project p using (project_id)
     left join device d on d.project_id = t.project_id and d.fingerprint_hash = $2
@@ -168,6 +170,7 @@ export function createAuthenticator({
         about,
       )
     }
+    if (known.is_blocked) throw blockedDevice(about)
     if (known.tombstone) throw refusedCertificate(known.tombstone, about)
 
     let { device_id: deviceId, certificate_id: certificateId, status } = known
@@ -246,6 +249,11 @@ export function createAuthenticator({
         .executeTakeFirst()
       if (!token) throw unknownToken()
       const isNewDevice = (await addDevice(tx, projectId, fingerprint)) !== undefined
+      // Read after the row of the device is locked: a block deletes that row, and may have done so since the look-up.
+      const isBlocked =
+        (await isFingerprintBlocked(tx, projectId, fingerprint)) ||
+        (await isCertificateBlocked(tx, projectId, certificate))
+      if (isBlocked) throw blockedDevice(about)
       const { device_id: deviceId, pending_certificates: pending } = await tx
         .selectFrom('device')
         .where('project_id', '=', projectId)
@@ -347,6 +355,10 @@ async function refusedByLimit<T>(about: RefusalSubject, work: () => Promise<T>):
 
 function unknownToken(): Refusal {
   return new Refusal('token_invalid', 401, 'Forbidden', 'unknown token')
+}
+
+function blockedDevice(about: RefusalSubject): Refusal {
+  return new Refusal('device_blocked', 403, 'Forbidden', 'this device is blocked in its project', about)
 }
 
 function refusedCertificate(status: Exclude<CertificateStatus, 'Active'>, about: RefusalSubject): Refusal {

@@ -24,16 +24,13 @@ export async function lockDevice(tx: Tx, deviceId: string): Promise<{ pendingCer
 }
 
 /**
- * Id of another device of a project on which a certificate is active; undefined if there is none. Until the end of the transaction, other
- * transactions that ask for this certificate wait, so that of two new devices with one certificate the later one finds the earlier one.
+ * Id of another device of a project on which a certificate is active; undefined if there is none. The caller has locked the certificate
+ * (`lockCertificate`).
  */
 export async function deviceWithActive(
   tx: Tx,
   { projectId, deviceId, fingerprint }: { projectId: string; deviceId: string; fingerprint: string },
 ): Promise<string | undefined> {
-  await sql`select pg_advisory_xact_lock(hashtextextended(${`${projectId} ${fingerprint}`}::text, 0))`.execute(
-    tx,
-  )
   const row = await tx
     .selectFrom('device_certificate as c')
     .innerJoin('device as d', 'd.device_id', 'c.device_id')

@@ -12,6 +12,7 @@ export type RefusalReason =
   | 'certificate_rejected'
   | 'certificate_revoked'
   | 'descriptors'
+  | 'device_blocked'
   | 'disconnected'
   | 'fingerprint'
   | 'internal'

@@ -200,6 +200,24 @@ type DeviceAddressRow = {
   interface: string | null
 }
 
+type DeviceBlockRow = {
+  block_id: string
+  project_id: string
+  device_id: string
+  fingerprint_id: string
+  fingerprint_hash: Buffer
+  name: string | null
+  hostname: string | null
+  actor: ColumnType<JsonValue, string, string>
+  blocked_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceBlockCertificateRow = {
+  block_id: string
+  project_id: string
+  fingerprint: string
+}
+
 type DeviceCertificateRow = {
   certificate_id: string
   device_id: string
@@ -208,6 +226,8 @@ type DeviceCertificateRow = {
   first_seen: ColumnType<Date, Date | string | undefined, Date | string>
   token_id: string | null
   remote_address: string | null
+  expires_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  predecessor_id: string | null
 }
 
 type DeviceCertificateChangeRow = {
@@ -436,6 +456,7 @@ type ProjectRow = {
   name: string
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   pinned_properties: ColumnType<JsonValue, string | undefined, string>
+  certificate_renewal: Generated<boolean>
 }
 
 type ProjectDeviceCountRow = {
@@ -600,6 +621,8 @@ export type Tables = {
   deployment_token: DeploymentTokenRow
   device: DeviceRow
   device_address: DeviceAddressRow
+  device_block: DeviceBlockRow
+  device_block_certificate: DeviceBlockCertificateRow
   device_certificate: DeviceCertificateRow
   device_certificate_change: DeviceCertificateChangeRow
   device_certificate_tombstone: DeviceCertificateTombstoneRow

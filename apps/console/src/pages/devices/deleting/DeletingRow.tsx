@@ -10,6 +10,9 @@ import { ageMs, useSecsLeft } from './undo-time.ts'
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
 const CELL = { role: 'cell' }
 
+/** Consequence of a deletion that people do not expect. */
+export const RETURNS = 'A device that still runs returns as a new one.'
+
 /** Cells of a row whose device is being deleted: its name struck through, the seconds that are left, and Undo. */
 export function DeletingCells({ deletion, columns }: { deletion: Deletion; columns: number }) {
   const { deviceId, name, state } = deletion
@@ -28,9 +31,12 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
           <DeletingWords deletion={deletion} />
         </span>
         {state === 'waiting' && (
-          <span className={styles.countdown} aria-hidden="true">
-            <i style={{ animationDelay: `${-passedMs}ms` }} />
-          </span>
+          <>
+            <span className={styles.countdown} aria-hidden="true">
+              <i style={{ animationDelay: `${-passedMs}ms` }} />
+            </span>
+            <span className={styles.note}>{RETURNS}</span>
+          </>
         )}
       </td>
       <td {...CELL} colSpan={undoColumns} className={`end ${styles.undo}`}>

@@ -1,6 +1,7 @@
 declare const styles: {
   readonly countdown: string
   readonly name: string
+  readonly note: string
   readonly reason: string
   readonly refused: string
   readonly row: string

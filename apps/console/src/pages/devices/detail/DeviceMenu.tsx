@@ -17,7 +17,8 @@ type DeviceMenuProps = {
   openProxy: () => unknown
 }
 
-const PAGE = '/org_{$organization}/projects/$projectId/devices/$deviceId'
+/** Route of the page of a device. */
+export const DEVICE_PAGE = '/org_{$organization}/projects/$projectId/devices/$deviceId'
 
 /**
  * Menu "…" with the actions of a device's page. On phones it stands beside the breadcrumb and also contains HTTP Proxy, because a separate
@@ -40,10 +41,10 @@ export function DeviceMenu({ projectId, deviceId, name, refresh, openProxy }: De
           HTTP Proxy
         </MenuItem>
       )}
-      <MenuLink from={PAGE} to="./timeline" icon={History}>
+      <MenuLink from={DEVICE_PAGE} to="./timeline" icon={History}>
         What happened
       </MenuLink>
-      <MenuLink from={PAGE} to="./events" icon={List}>
+      <MenuLink from={DEVICE_PAGE} to="./events" icon={List}>
         All events
       </MenuLink>
       <MenuLine />
@@ -70,7 +71,7 @@ export function useDelete(device: { projectId: string; deviceId: string; name: s
   const queryClient = useQueryClient()
   return async () => {
     startDeletion(queryClient, device)
-    await navigate({ from: PAGE, to: '..', replace: true })
+    await navigate({ from: DEVICE_PAGE, to: '..', replace: true })
   }
 }
 

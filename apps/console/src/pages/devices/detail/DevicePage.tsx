@@ -111,7 +111,12 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
           </div>
           <div className={styles.pair}>
             <RenameSection deviceId={deviceId} />
-            <DangerSection projectId={projectId} deviceId={deviceId} name={deviceNameText(details ?? {})} />
+            <DangerSection
+              projectId={projectId}
+              deviceId={deviceId}
+              name={deviceNameText(details ?? {})}
+              certificates={details?.certificates ?? []}
+            />
           </div>
         </div>
       </Settled>

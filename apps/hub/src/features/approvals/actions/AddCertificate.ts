@@ -1,4 +1,5 @@
 import { ActionError } from '@muster/actions'
+import { isCertificateBlocked } from '../../../link/gateway/device-blocks.ts'
 import { addCertificate, lockDevice } from '../../../link/gateway/device-certificates.ts'
 import { requireRoomForCertificate } from '../../../platform/limits/pending.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
@@ -34,6 +35,12 @@ export const devices_AddCertificate = handler(
       throw new ActionError(
         'Invalid',
         `The device has this certificate already: ${present.certificate_id}.`,
+        { status: 409 },
+      )
+    if (await isCertificateBlocked(tx, projectId!, fingerprint))
+      throw new ActionError(
+        'Invalid',
+        'This certificate is blocked in the project: remove the block in the settings of the project first.',
         { status: 409 },
       )
     if (status === 'Pending')

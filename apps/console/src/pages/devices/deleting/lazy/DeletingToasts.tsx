@@ -3,7 +3,7 @@ import { useEffect, useRef, useState } from 'react'
 import raised from '../../../../ui/app/raised.module.css'
 import toaster from '../../../../ui/app/Toaster.module.css'
 import { Button } from '../../../../ui/Button.tsx'
-import { DeletingWords, NotDeleted } from '../DeletingRow.tsx'
+import { DeletingWords, NotDeleted, RETURNS } from '../DeletingRow.tsx'
 import { type Deletion, undoDeletion, useDeletions } from '../deletions.ts'
 import { useSecsLeft } from '../undo-time.ts'
 
@@ -73,6 +73,7 @@ function WaitingToast({ waiting }: { waiting: readonly Deletion[] }) {
             <s>{first.name}</s> <DeletingWords deletion={first} />
           </>
         )}
+        <div className="muted">{RETURNS}</div>
       </div>
       <Button
         size="sm"

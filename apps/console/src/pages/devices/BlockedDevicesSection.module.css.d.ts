@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly blocks: string
+  readonly note: string
+}
+export default styles
