@@ -1,9 +1,10 @@
 import 'reflect-metadata'
-import { createHash, randomBytes, webcrypto } from 'node:crypto'
+import { createHash, randomBytes, webcrypto, X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
 import type { Socket } from 'node:net'
 import { BASE58, encodeRadix } from '@muster/actions'
 import { ExecutorClient, Link, type LinkOptions } from '@muster/link'
+import { proveRenewal } from '@muster/link/certificate-renewal'
 import { X509CertificateGenerator } from '@peculiar/x509'
 import { WebSocket } from 'ws'
 
@@ -71,6 +72,13 @@ export async function deviceIdentity(notAfter = new Date('4096-01-01T00:00:00Z')
     certificatePem: certificate.toString('pem'),
     keyPem: `-----BEGIN PRIVATE KEY-----\n${key}\n-----END PRIVATE KEY-----\n`,
   }
+}
+
+/** Input of `devices_AddCertificate` with which a device announces the certificate of another identity as its next one. */
+export function renewalInput(deviceId: string, current: DeviceIdentity, next: DeviceIdentity) {
+  const pairOf = ({ certificatePem, keyPem = '' }: DeviceIdentity) => ({ certificatePem, keyPem })
+  const { fingerprint256: fingerprint } = new X509Certificate(next.certificatePem)
+  return { deviceId, fingerprint, renewal: proveRenewal(deviceId, pairOf(current), pairOf(next)) }
 }
 
 /** Request headers of a device, as sent by an agent. */

@@ -17,6 +17,7 @@ export {
   type FakeDevice,
   type FakeDeviceOptions,
   openWebSocket,
+  renewalInput,
   socketOf,
 } from './fake-device.ts'
 export { type FakeS3, fakeS3 } from './fake-s3.ts'

@@ -25,7 +25,14 @@ import { PropertyName, text } from './scalars.ts'
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
 
 /** Preset filters of the device list, for frequent questions about a fleet. */
-const DevicePreset = z.enum(['updateFailed', 'offlineLong', 'neverUpdated', 'pending', 'sharedIdentity'])
+const DevicePreset = z.enum([
+  'updateFailed',
+  'offlineLong',
+  'neverUpdated',
+  'pending',
+  'sharedIdentity',
+  'certificateEnds',
+])
 
 const ConditionText = text(MAX_CONDITION_LENGTH)
 
@@ -109,7 +116,7 @@ export const DeviceFilter = z.object({
   status: optional(z.enum(['connected', 'disconnected', 'pending'])),
   health: optional(DeviceStatus),
   preset: optional(DevicePreset).describe(
-    'Failed updates, disconnected for more than 24 h, no known version, pending certificates, or an identity that several machines share.',
+    'Failed updates, disconnected for more than 24 h, no known version, pending certificates, an identity that several machines share, or certificates that end within 30 days.',
   ),
   properties: optional(z.array(PropertyCondition).max(MAX_PROPERTY_CONDITIONS)).describe(
     'Conditions that must all hold.',

@@ -16,14 +16,16 @@ import {
   UserSessionId,
 } from './ids.ts'
 import {
+  MAX_CERTIFICATE_LENGTH,
   MAX_CURSOR_LENGTH,
   MAX_DEVICE_JWT_LENGTH,
   MAX_EVENTS_PER_CALL,
   MAX_PAGE_SIZE,
   MAX_PROPERTY_VALUE_BYTES,
+  MAX_SIGNATURE_LENGTH,
   MAX_TIMELINE_PAGE,
 } from './limits.ts'
-import { LimitHit, Refusal } from './projects.ts'
+import { CertificateEndsAt, LimitHit, Refusal } from './projects.ts'
 import {
   AnyJson,
   CertificateFingerprint,
@@ -71,6 +73,12 @@ const Certificate = z.object({
     .string()
     .optional()
     .describe('Address of the first sight; absent where it was not recorded.'),
+  expiresAt: Timestamp.optional().describe(
+    'End of its validity; absent until the device has connected with it since the hub records it.',
+  ),
+  predecessorId: DeviceCertificateId.optional().describe(
+    'Certificate with which the device itself announced this one.',
+  ),
   isShared: z.boolean().describe('The same certificate is known on another device of the project.'),
   sharedWith: z
     .array(
@@ -89,6 +97,15 @@ const Certificate = z.object({
     'Number of those devices, at most 100 are counted; with `sharedWith`.',
   ),
 })
+
+/** PEM text of a certificate. */
+const Pem = text(MAX_CERTIFICATE_LENGTH)
+/** Signature in base64. */
+const Signature = text(MAX_SIGNATURE_LENGTH)
+
+const KeepSuccessors = optional(z.boolean()).describe(
+  'Leaves certificates active that the device announced with this one. Otherwise they are revoked with it.',
+)
 
 const Connection = z.object({
   connectionId: DeviceConnectionId,
@@ -183,6 +200,7 @@ export const devices = {
         .describe(
           'Machines that take the connection of the device over from each other; until 10 minutes after the last takeover.',
         ),
+      certificateEndsAt: CertificateEndsAt,
       updateError: z
         .string()
         .optional()
@@ -234,31 +252,45 @@ export const devices = {
     audit: ['deviceId'],
   }),
   devices_AddCertificate: command({
-    summary: 'Registers the fingerprint of a certificate by hand.',
+    summary: 'Registers the fingerprint of a certificate by hand, or the next one of the calling device.',
     input: z.object({
       deviceId: DeviceId,
       fingerprint: CertificateFingerprint,
-      status: optional(CertificateStatus),
+      status: optional(CertificateStatus).describe(
+        '`Pending` when missing; `Active` if the device itself announces it.',
+      ),
+      renewal: optional(
+        z.object({
+          currentCertificate: Pem.describe('Certificate of the connection.'),
+          currentSignature: Signature.describe('Made with its key.'),
+          nextCertificate: Pem.describe('Certificate with the given fingerprint.'),
+          nextSignature: Signature.describe('Made with its key.'),
+        }),
+      ).describe('Needed from the device itself (docs/protocol.md 1.8), and ignored from people.'),
     }),
     output: z.object({ certificateId: DeviceCertificateId }),
-    permission: { can: 'manage', on: 'device', id: 'deviceId' },
+    permission: { can: 'report', on: 'device', id: 'deviceId' },
     audit: ['deviceId', 'fingerprint', 'status'],
     aliases: ['devices_AddDeviceCertificate'],
   }),
   devices_SetCertificateStatus: command({
     summary: 'Accepts, rejects or revokes a certificate; leaving Active ends the live connection.',
-    input: z.object({ certificateId: DeviceCertificateId, status: CertificateStatus }),
+    input: z.object({
+      certificateId: DeviceCertificateId,
+      status: CertificateStatus,
+      keepSuccessors: KeepSuccessors,
+    }),
     output: Empty,
     permission: { can: 'manage', on: 'certificate', id: 'certificateId' },
-    audit: ['certificateId', 'status'],
+    audit: ['certificateId', 'status', 'keepSuccessors'],
     aliases: ['devices_SetDeviceCertificateStatus'],
   }),
   devices_DeleteCertificate: command({
     summary: 'Forgets a certificate; a rejected or revoked one stays refused.',
-    input: z.object({ certificateId: DeviceCertificateId }),
+    input: z.object({ certificateId: DeviceCertificateId, keepSuccessors: KeepSuccessors }),
     output: Empty,
     permission: { can: 'delete', on: 'certificate', id: 'certificateId' },
-    audit: ['certificateId'],
+    audit: ['certificateId', 'keepSuccessors'],
     aliases: ['devices_DeleteDeviceCertificate'],
   }),
   devices_QueryProperties: query({

@@ -128,6 +128,7 @@ export type FeatureActions = {
     | 'projects_Query'
     | 'projects_QueryDeploymentTokens'
     | 'projects_QueryLinkedRepositories'
+    | 'projects_SetCertificateRenewal'
     | 'projects_SetDeploymentTokenFlags'
     | 'projects_SetDeploymentTokenLimits'
     | 'projects_SetName'
@@ -243,6 +244,8 @@ export type FeatureEvents = {
       deviceId: string
       certificateId: string
       status: string
+      /** Certificate with which the device itself announced this one. */
+      predecessorId?: string
       /** Another device on which the certificate is active, if it is `Pending` for that reason. */
       activeOnDeviceId?: string
     }
@@ -336,6 +339,7 @@ export type FeatureEvents = {
       properties: { name: string; label?: string | undefined }[]
     }
     projects_NameChanged: { projectId: string; name: string }
+    projects_CertificateRenewalChanged: { projectId: string; isAllowed: boolean }
     projects_DeploymentTokenCreated: {
       projectId: string
       tokenId: string

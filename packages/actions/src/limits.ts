@@ -93,6 +93,18 @@ export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const
 
 /** Longest name of an instance, in characters. The sign-in page and page titles show the name. */
 export const MAX_INSTANCE_NAME_LENGTH = 64
+/** Largest PEM text of a certificate, in characters. */
+export const MAX_CERTIFICATE_LENGTH = 12 * 1024
+/** Largest signature in a renewal in base64, in characters: that of an RSA key of 16,384 bits. */
+export const MAX_SIGNATURE_LENGTH = 2736
+/** Maximum number of unexpired certificates that a device has announced itself. */
+export const MAX_SUCCESSORS = 2
+/** Minimum time between two certificates that a device announces, in seconds. */
+export const SUCCESSOR_REST_SECS = 86_400
+/** Shortest remaining validity of a certificate that a device announces, in seconds. It can announce the next one only a day later. */
+export const MIN_SUCCESSOR_SECS = 2 * 86_400
+/** Time before the end of a device's certificates from which on it is a problem, in days. */
+export const CERTIFICATE_ENDS_SOON_DAYS = 30
 /** Largest value of a deployment token's limits of new devices at once and of new devices per hour. */
 export const MAX_NEW_DEVICES = 1_000_000
 /** Largest number of devices that may enrol with one deployment token. */

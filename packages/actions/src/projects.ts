@@ -31,6 +31,7 @@ import {
   RepositoryId,
 } from './ids.ts'
 import {
+  CERTIFICATE_ENDS_SOON_DAYS,
   MAX_COUNTED_FILTERS,
   MAX_CURSOR_LENGTH,
   MAX_FILTER_LENGTH,
@@ -83,6 +84,11 @@ const TokenLimits = z.object({
   newDevicesAtOnce: NewDevices.optional(),
   newDevicesPerHour: NewDevices.optional(),
 })
+
+/** End of the certificate of a device that is valid longest, in lists and details of devices. */
+export const CertificateEndsAt = Timestamp.optional().describe(
+  `End of its last active certificate; present while that is less than ${CERTIFICATE_ENDS_SOON_DAYS} days ahead, or over.`,
+)
 
 /** Last refused connection attempt: its time, its reason, and how often in a row this reason occurred (docs/decisions.md, "Devices"). */
 export const Refusal = z.object({ at: Timestamp, reason: z.string(), count: U32 })
@@ -147,6 +153,7 @@ export const projects = {
           auditDays: U32.optional().describe('Absent: for ever.'),
         })
         .describe('Days for which the hub keeps the data of all projects.'),
+      certificateRenewal: z.boolean().describe('Connected devices may announce their next certificate.'),
     }),
     permission: { can: 'view', on: 'project', id: 'projectId' },
     aliases: ['projects_GetProjectDetails'],
@@ -245,6 +252,13 @@ export const projects = {
     permission: { can: 'manage', on: 'project', id: 'projectId' },
     audit: ['projectId', 'name'],
   }),
+  projects_SetCertificateRenewal: command({
+    summary: 'Sets whether connected devices of a project may announce their next certificate.',
+    input: z.object({ projectId: ProjectId, isAllowed: z.boolean() }),
+    output: Empty,
+    permission: { can: 'manage', on: 'project', id: 'projectId' },
+    audit: ['projectId', 'isAllowed'],
+  }),
   projects_Delete: command({
     summary: 'Deletes a project with its devices and tokens and disconnects its devices.',
     input: z.object({ projectId: ProjectId }),
@@ -300,6 +314,7 @@ export const projects = {
             .boolean()
             .optional()
             .describe('Present and true while machines take its connection over from each other.'),
+          certificateEndsAt: CertificateEndsAt,
         } satisfies Record<DeviceMember | 'currentConnectionDurationSecs' | 'properties', z.ZodType>),
       ),
       memberColumns: z

@@ -54,6 +54,7 @@ export const DEVICE_FIELDS = {
   hostname: { type: 'text' },
   connected: { type: 'boolean', member: 'isConnected' },
   sharedIdentity: { type: 'boolean', member: 'hasSharedIdentity' },
+  certificateEnds: { type: 'time', member: 'certificateEndsAt' },
   lastConnectedAt: { type: 'time' },
   targetVersion: { type: 'text', member: 'updateTargetVersion' },
   updateFailureCount: { type: 'count' },

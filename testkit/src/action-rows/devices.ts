@@ -1,4 +1,5 @@
 import type { devicePage, devices } from '@muster/actions'
+import { deviceIdentity, renewalInput } from '../fake-device.ts'
 import { deviceRow, randomFingerprint } from '../rows.ts'
 import { addNothing, text, time, timeOf } from './list-items.ts'
 import { anotherCertificate, newFingerprint, someEvent } from './records.ts'
@@ -44,8 +45,11 @@ export const deviceRows: Rows<typeof devices & typeof devicePage> = {
     may: MEMBERS,
   },
   devices_AddCertificate: {
-    input: ({ deviceId }) => ({ deviceId, fingerprint: randomFingerprint(), status: 'Pending' }),
-    may: MEMBERS,
+    input: async ({ deviceId, identity }) =>
+      identity
+        ? renewalInput(deviceId, identity, await deviceIdentity())
+        : { deviceId, fingerprint: randomFingerprint(), status: 'Pending' },
+    may: [...MEMBERS, 'ownDevice'],
   },
   devices_SetCertificateStatus: {
     input: async world => ({ certificateId: await anotherCertificate(world), status: 'Active' }),

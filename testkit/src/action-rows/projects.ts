@@ -34,6 +34,10 @@ export const projectRows: Rows<typeof projects> = {
     may: MEMBERS,
   },
   projects_SetName: { input: ({ projectId }) => ({ projectId, name: 'Renamed' }), may: MEMBERS },
+  projects_SetCertificateRenewal: {
+    input: ({ projectId }) => ({ projectId, isAllowed: true }),
+    may: MEMBERS,
+  },
   projects_Delete: { input: async world => ({ projectId: await anotherProject(world) }), may: READERS },
   projects_QueryDevices: {
     input: ({ projectId }) => ({ projectId }),

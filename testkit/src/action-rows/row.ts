@@ -1,4 +1,5 @@
 import type { ActionInput, ActionName } from '@muster/actions'
+import type { DeviceIdentity } from '../fake-device.ts'
 import type { FakeS3 } from '../fake-s3.ts'
 import type { TestHub, TestUser } from '../test-hub.ts'
 
@@ -47,6 +48,8 @@ export type World = RepositoryIds & {
   projectId: string
   tokenId: string
   deviceId: string
+  /** Identity of the device, if it is connected. */
+  identity?: DeviceIdentity
   s3: FakeS3
   /** Creation times in milliseconds, by record id, for lists whose items have no field with the creation time. */
   createdAt: Map<string, number>

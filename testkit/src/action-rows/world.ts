@@ -30,7 +30,12 @@ export async function actionWorld(
   const projectId = newId('p')
   await hub.db
     .insertInto('project')
-    .values({ project_id: projectId, organization_id: organizationId, name: 'home' })
+    .values({
+      project_id: projectId,
+      organization_id: organizationId,
+      name: 'home',
+      certificate_renewal: true,
+    })
     .execute()
   const token = newId('deployment')
   const tokenId = publicIdOf(token)

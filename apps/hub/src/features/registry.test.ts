@@ -182,6 +182,7 @@ beforeAll(async () => {
     ...made,
     devices: { ownDevice: ownDevice!, siblingDevice: siblingDevice!, foreignDevice: foreignDevice! },
     deviceId: ownDevice!.deviceId,
+    identity: ownDevice!.identity,
   }
   open = await filledRepository(hub, foreignOrganizationId, 'Public')
   const closed = await filledRepository(hub, foreignOrganizationId)

@@ -6,6 +6,7 @@ export const certificateEvents = {
     kind: 'certificate',
     say: ({ actor, data }) => {
       if (actor.actor !== 'Device') return 'added a certificate to {deviceId}'
+      if (data.predecessorId !== undefined) return 'announced its next certificate'
       return data.status === 'Pending'
         ? 'connected with a new certificate, which waits for approval'
         : 'connected with its first certificate'

@@ -12,6 +12,11 @@ export const projectEvents = {
     kind: 'project',
     say: 'changed the pinned properties of {projectId}',
   },
+  projects_CertificateRenewalChanged: {
+    kind: 'project',
+    say: ({ data }) =>
+      `${data.isAllowed ? 'allowed' : 'forbade'} devices of {projectId} to announce their next certificate`,
+  },
   projects_NameChanged: { kind: 'project', say: entry => `renamed the project ${renamed(entry)}` },
   projects_DeploymentTokenCreated: { kind: 'token', say: 'created the token {tokenId}' },
   projects_DeploymentTokenDeleted: {
@@ -57,5 +62,9 @@ export const projectActions = {
   projects_DeleteDeploymentToken: { kind: 'token', say: 'delete the token {tokenId}' },
   projects_SetDeploymentTokenFlags: { kind: 'token', say: 'change auto-accept of the token {tokenId}' },
   projects_SetDeploymentTokenLimits: { kind: 'token', say: 'change the limits of the token {tokenId}' },
+  projects_SetCertificateRenewal: {
+    kind: 'project',
+    say: 'set whether devices of {projectId} may announce their next certificate',
+  },
   projects_SetPinnedProperties: { kind: 'project', say: 'change the pinned properties of {projectId}' },
 } as const satisfies ActionPhrases<'projects'>

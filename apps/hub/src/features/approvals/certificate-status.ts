@@ -3,6 +3,7 @@ import { lockDevice, recordCertificateChange } from '../../link/gateway/device-c
 import type { DeviceRegistry } from '../../link/links/registry.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
+import { revokeSuccessors } from './successors.ts'
 
 /** Allowed changes of a certificate's status, from each status (docs/specification.md, section 4). */
 const NEXT: Record<CertificateStatus, readonly CertificateStatus[]> = {
@@ -21,20 +22,18 @@ export function mayBecome(before: CertificateStatus, status: CertificateStatus):
 
 /**
  * Changes the status of a certificate and resolves to the previous status. Changes nothing if `mayBecome` forbids it. A certificate that is
- * no longer `Active` loses its connections after the commit. Locks the device. Throws for a certificate that no longer exists.
+ * no longer `Active` loses its connections after the commit, and with it those that the device announced with it are revoked, unless
+ * `keepSuccessors` is set. Locks the device. Throws for a certificate that no longer exists.
  */
 export async function changeCertificateStatus(
-  {
-    tx,
-    caller,
-    events,
-    changed,
-    afterCommit,
-  }: Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & { caller: Caller },
+  context: Pick<CommandTransaction, 'tx' | 'events' | 'changed' | 'afterCommit'> & { caller: Caller },
   devices: DeviceRegistry,
-  { certificateId, deviceId, projectId }: Certificate,
+  certificate: Certificate,
   status: CertificateStatus,
+  keepSuccessors = false,
 ): Promise<CertificateStatus> {
+  const { tx, caller, events, changed, afterCommit } = context
+  const { certificateId, deviceId, projectId } = certificate
   await lockDevice(tx, deviceId)
   const { fingerprint, ...row } = await tx
     .selectFrom('device_certificate')
@@ -54,8 +53,10 @@ export async function changeCertificateStatus(
     { projectId, deviceId, certificateId, status },
     { old: { status: before } },
   )
-  if (before === 'Active')
+  if (before === 'Active') {
     afterCommit(() => devices.endRight({ certificateId }, `the certificate was ${status.toLowerCase()}`))
+    if (!keepSuccessors) await revokeSuccessors(context, devices, certificate)
+  }
   changed('certificates')
   changed('devices')
   return before

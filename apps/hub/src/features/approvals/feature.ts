@@ -11,14 +11,16 @@ const events = {
     deviceId: string
     certificateId: string
     status: string
+    /** Certificate with which the device itself announced this one. */
+    predecessorId?: string
     /** Another device on which the certificate is active, if it is `Pending` for that reason. */
     activeOnDeviceId?: string
-  }>({ ids: ['projectId', 'deviceId', 'certificateId', 'activeOnDeviceId'] }),
+  }>({ ids: ['projectId', 'deviceId', 'certificateId', 'predecessorId', 'activeOnDeviceId'] }),
   /** Written by `devices_DeleteCertificate`. */
   devices_CertificateDeleted: event<{ projectId: string; deviceId: string; certificateId: string }>({
     ids: ['projectId', 'deviceId', 'certificateId'],
   }),
-  /** Written by `devices_SetCertificateStatus`, and for each certificate by a bulk action. */
+  /** Written by `devices_SetCertificateStatus`, for each successor that is revoked with a certificate, and by bulk actions. */
   devices_CertificateStatusChanged: event<{
     projectId: string
     deviceId: string

@@ -1,7 +1,7 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { HAS_FAILED } from '../software/index.ts'
-import { DEVICE_SQL, STATUS_SQL, UPDATE_SQL } from './device-sql.ts'
+import { DEVICE_SQL, HAS_CERTIFICATE_END, STATUS_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
 
 type Filter = NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>
@@ -17,6 +17,7 @@ const PRESETS: Record<NonNullable<Filter['preset']>, RawBuilder<boolean>> = {
     select from device_update u where u.device_id = d.device_id and ${UPDATE_SQL.version} is not null)`,
   pending: sql`${DEVICE_SQL.pendingCertificatesCount} > 0`,
   sharedIdentity: DEVICE_SQL.sharedIdentity,
+  certificateEnds: HAS_CERTIFICATE_END,
 }
 
 /**

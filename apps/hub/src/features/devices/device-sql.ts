@@ -1,3 +1,4 @@
+import { CERTIFICATE_ENDS_SOON_DAYS } from '@muster/actions'
 import type { DeviceFieldName } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
@@ -40,6 +41,22 @@ export const UPDATE_SQL = {
   updateError: sql.ref('u.error'),
 } satisfies Partial<Record<DeviceFieldName, RawBuilder<unknown>>>
 
+/** End of the last active certificate of a device, while it is near or over. Null for certificates whose end is unknown. */
+export const CERTIFICATE_END = `(
+  select e.end_at from (
+    select max(c.expires_at) as end_at from device_certificate c where c.device_id = d.device_id and c.status = 'Active'
+  ) e where e.end_at < now() + interval '${CERTIFICATE_ENDS_SOON_DAYS} days')`
+
+/**
+ * Condition that the certificates of a device end soon. The second line lets PostgreSQL use the index `device_certificate_end`, which
+ * has no certificates that end later.
+ */
+export const HAS_CERTIFICATE_END = sql<boolean>`(d.device_id in (
+  select c.device_id from device_certificate c
+   where c.status = 'Active' and c.expires_at < '2100-01-01T00:00:00Z'
+     and c.expires_at < now() + interval '${sql.raw(String(CERTIFICATE_ENDS_SOON_DAYS))} days'
+) and ${sql.raw(CERTIFICATE_END)} is not null)`
+
 /** The other fields. The surrounding query must use the alias `d` for `device`. Times are selected as text (`wireTimeOf`). */
 export const DEVICE_SQL = {
   deviceId: sql.ref<string>('d.device_id'),
@@ -51,5 +68,6 @@ export const DEVICE_SQL = {
   hostname: sql.ref<string | null>('d.hostname'),
   connected: sql.ref<boolean>('d.is_connected'),
   sharedIdentity: HAS_SHARED_IDENTITY,
+  certificateEnds: sql<string | null>`${sql.raw(CERTIFICATE_END)}`,
   lastConnectedAt: sql.ref<string | null>('d.last_connected_at'),
 } satisfies Record<Exclude<DeviceFieldName, keyof typeof UPDATE_SQL>, RawBuilder<unknown>>

@@ -84,6 +84,7 @@ describe('devices_GetDetails', () => {
         status: 'Active',
         fingerprint: expect.stringMatching(/^[0-9A-F]{2}(:[0-9A-F]{2}){31}$/),
         firstSeen: expect.any(String),
+        expiresAt: '4096-01-01T00:00:00.000Z',
         isShared: false,
         tokenId: expect.stringMatching(/^deployment_id_/),
         tokenName: 'Test token',

@@ -18,6 +18,10 @@ const events = {
   }>({ ids: ['projectId'] }),
   /** Written by `projects_SetName`. */
   projects_NameChanged: event<{ projectId: string; name: string }>({ ids: ['projectId'] }),
+  /** Written by `projects_SetCertificateRenewal`. */
+  projects_CertificateRenewalChanged: event<{ projectId: string; isAllowed: boolean }>({
+    ids: ['projectId'],
+  }),
   /** Written by `projects_CreateDeploymentToken`, and at the first start of an instance or of its demo fleet. */
   projects_DeploymentTokenCreated: event<{
     projectId: string

@@ -14,7 +14,12 @@ export async function createFirstProject(
   const tokenId = publicIdOf(deploymentToken)
   await tx
     .insertInto('project')
-    .values({ project_id: projectId, organization_id: organizationId, name: project })
+    .values({
+      project_id: projectId,
+      organization_id: organizationId,
+      name: project,
+      certificate_renewal: true,
+    })
     .execute()
   await tx
     .insertInto('deployment_token')

@@ -45,6 +45,7 @@ describe('projects_Create', () => {
       organizationId,
       name: 'Harbour',
       deviceCount: 0,
+      certificateRenewal: true,
       retention: { eventDays: 90 },
     })
     expect(await auditRows(hub)).toEqual([

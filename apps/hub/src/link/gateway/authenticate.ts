@@ -19,6 +19,7 @@ import {
   commandTransaction,
 } from '../../platform/pipeline/command-transaction.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
+import type { ShownCertificate } from './client-certificate.ts'
 import { isBlockedSql, isCertificateBlocked, isFingerprintBlocked } from './device-blocks.ts'
 import { addCertificate, deviceWithActive } from './device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from './devices.ts'
@@ -27,9 +28,12 @@ import { Refusal, type RefusalSubject, refuseWhenCrowded } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
-/** An authenticated peer: a device with its certificate, or a person's command-line client. */
+/**
+ * An authenticated peer: a device with its certificate, or a person's command-line client. `unrecordedEnd` is the end of a certificate that
+ * was stored without it.
+ */
 export type Connected =
-  | { kind: 'device'; caller: DeviceCaller; certificateId: string }
+  | { kind: 'device'; caller: DeviceCaller; certificateId: string; unrecordedEnd: Date | undefined }
   | { kind: 'person'; caller: Caller & { actor: 'UserToken' }; userToken: string }
 
 type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: CertificateStatus }
@@ -37,7 +41,7 @@ type Enrolled = { caller: DeviceCaller; isNewDevice: boolean; status: Certificat
 type AuthenticatorOptions = {
   parts: CommandParts
   sessions: Sessions
-  readCertificate: (request: IncomingMessage) => string
+  readCertificate: (request: IncomingMessage) => ShownCertificate
   /** Returns the client IP of a request, for rate limits. */
   remoteOf: (request: IncomingMessage) => string
   budget: EnrolmentBudget
@@ -55,6 +59,7 @@ type Known = {
   status: CertificateStatus | null
   tombstone: 'Rejected' | 'Revoked' | null
   is_blocked: boolean
+  expires_at: Date | null
   auto_accept: boolean
   new_devices_at_once: number | null
   new_devices_per_hour: number | null
@@ -67,7 +72,7 @@ type Enrolling = {
   tokenId: string
   known: Known
   fingerprint: string
-  certificate: string
+  certificate: ShownCertificate
   about: RefusalSubject
 }
 
@@ -85,7 +90,7 @@ const MAX_PLACES = 10_000
 const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 }
 
 const LOOK_UP = `
-  select t.token_hash, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status,
+  select t.token_hash, t.project_id, p.organization_id, d.device_id, c.certificate_id, c.status, c.expires_at,
          b.status as tombstone, ${isBlockedSql('t.project_id', '$2', '$3')} as is_blocked, t.auto_accept, t.new_devices_at_once, t.new_devices_per_hour
     from deployment_token t
     join project p using (project_id)
@@ -144,7 +149,11 @@ export function createAuthenticator({
     const id = publicIdOf(token)
     const fingerprint = String(request.headers['x-device-fingerprint'] ?? '')
     const certificate = attempt(() => readCertificate(request))
-    const [known] = await select<Known>(db, LOOK_UP, [id, hashSecret(fingerprint), certificate.value ?? ''])
+    const [known] = await select<Known>(db, LOOK_UP, [
+      id,
+      hashSecret(fingerprint),
+      certificate.value?.fingerprint ?? '',
+    ])
     if (!known || !matchesSecret(token, known.token_hash)) throw unknownToken()
 
     const { tokenId, ...place } = placeOf(id, known)
@@ -174,6 +183,7 @@ export function createAuthenticator({
     if (known.tombstone) throw refusedCertificate(known.tombstone, about)
 
     let { device_id: deviceId, certificate_id: certificateId, status } = known
+    const isUnrecorded = certificateId !== null && known.expires_at === null
     if (deviceId === null || certificateId === null || status === null) {
       const enrolling = {
         request,
@@ -201,7 +211,8 @@ export function createAuthenticator({
       projectId,
       certificateId,
     }
-    return { kind: 'device', caller, certificateId }
+    const unrecordedEnd = isUnrecorded ? certificate.value.expiresAt : undefined
+    return { kind: 'device', caller, certificateId, unrecordedEnd }
   }
 
   /** Enrols an unknown device. Limits are checked before any row of the device is written. */
@@ -252,7 +263,7 @@ export function createAuthenticator({
       // Read after the row of the device is locked: a block deletes that row, and may have done so since the look-up.
       const isBlocked =
         (await isFingerprintBlocked(tx, projectId, fingerprint)) ||
-        (await isCertificateBlocked(tx, projectId, certificate))
+        (await isCertificateBlocked(tx, projectId, certificate.fingerprint))
       if (isBlocked) throw blockedDevice(about)
       const { device_id: deviceId, pending_certificates: pending } = await tx
         .selectFrom('device')
@@ -271,7 +282,7 @@ export function createAuthenticator({
       const present = await tx
         .selectFrom('device_certificate')
         .where('device_id', '=', deviceId)
-        .where('fingerprint', '=', certificate)
+        .where('fingerprint', '=', certificate.fingerprint)
         .select(['certificate_id', 'status'])
         .executeTakeFirst()
       if (present) {
@@ -289,7 +300,7 @@ export function createAuthenticator({
       const isAccepted = token.auto_accept && !before
       const activeOn =
         isAccepted && token.own_certificate
-          ? await deviceWithActive(tx, { projectId, deviceId, fingerprint: certificate })
+          ? await deviceWithActive(tx, { projectId, deviceId, fingerprint: certificate.fingerprint })
           : undefined
       const status: CertificateStatus = isAccepted && activeOn === undefined ? 'Active' : 'Pending'
       // The room for a new device that waits for approval was checked before, unless its certificate is why it waits.
@@ -298,9 +309,10 @@ export function createAuthenticator({
         requireRoomForCertificate(pending, subject, limits)
         if (pending === 0) await requireRoomForPending(tx, subject, limits)
       }
-      const certificateId = await addCertificate(tx, caller, deviceId, certificate, status, {
+      const certificateId = await addCertificate(tx, caller, deviceId, certificate.fingerprint, status, {
         tokenId,
         remoteAddress: origin.address,
+        expiresAt: certificate.expiresAt,
       })
       const other = activeOn !== undefined && { activeOnDeviceId: activeOn }
       const added = { projectId, deviceId, certificateId, status, ...other }
@@ -370,9 +382,9 @@ function refusedCertificate(status: Exclude<CertificateStatus, 'Active'>, about:
  * Returns a refusal of the certificate instead of throwing it. The caller throws it after the token is verified, because the response to a
  * client without a valid token must not reveal anything about the certificate (docs/protocol.md 1.4).
  */
-function attempt(
-  read: () => string,
-): { value: string; refusal?: undefined } | { value?: undefined; refusal: Refusal } {
+function attempt<T>(
+  read: () => T,
+): { value: T; refusal?: undefined } | { value?: undefined; refusal: Refusal } {
   try {
     return { value: read() }
   } catch (error) {

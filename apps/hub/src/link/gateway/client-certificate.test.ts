@@ -15,7 +15,7 @@ const SECRET = 'a secret of sixteen'
 const PUBLIC = { publicUrl: 'https://hub.example' }
 const { certificatePem } = await deviceIdentity()
 
-/** Reads the certificate fingerprint of a simulated request that comes from `remoteAddress`. */
+/** Reads the fingerprint of the certificate of a simulated request that comes from `remoteAddress`. */
 function read(
   settings: Partial<Config>,
   remoteAddress: string,
@@ -25,7 +25,7 @@ function read(
     headers: { 'x-client-cert': encodeURIComponent(certificatePem), ...headers },
     socket: { remoteAddress },
   } as unknown as IncomingMessage
-  return certificateReader({ ...loadConfig({}), ...settings })(request)
+  return certificateReader({ ...loadConfig({}), ...settings })(request).fingerprint
 }
 
 describe('X-Client-Cert', () => {

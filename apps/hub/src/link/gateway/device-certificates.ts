@@ -3,8 +3,16 @@ import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
 
-/** Deployment token and IP address with which a certificate was first seen. */
-export type FirstSight = { tokenId: string; remoteAddress: string }
+/** What the hub knows about a certificate that a device has shown or announced. */
+type Sight = {
+  tokenId: string
+  /** IP address of the first connection with it. */
+  remoteAddress?: string
+  /** End of its validity. */
+  expiresAt: Date | undefined
+  /** Id of the certificate with which the device announced it. */
+  predecessorId?: string
+}
 
 type Certificate = { deviceId: string; certificateId: string; fingerprint: string }
 
@@ -54,7 +62,7 @@ export async function addCertificate(
   deviceId: string,
   fingerprint: string,
   status: CertificateStatus,
-  sight?: FirstSight,
+  sight?: Sight,
 ): Promise<string> {
   const certificateId = newId('d_c')
   await tx
@@ -66,6 +74,8 @@ export async function addCertificate(
       status,
       token_id: sight?.tokenId ?? null,
       remote_address: sight?.remoteAddress ?? null,
+      expires_at: sight?.expiresAt ?? null,
+      predecessor_id: sight?.predecessorId ?? null,
     })
     .execute()
   await recordCertificateChange(tx, caller, { deviceId, certificateId, fingerprint }, status)

@@ -42,6 +42,7 @@ import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
 import { namesAgent } from './agent-info.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
+import { certificateEnds } from './certificate-ends.ts'
 import { certificateReader } from './client-certificate.ts'
 import { ConnectionCounts, logConnections } from './connection-counts.ts'
 import { deploymentTokenUses } from './deployment-token-uses.ts'
@@ -151,6 +152,7 @@ export function createGateway(options: GatewayOptions): Gateway {
   })
   const refusals = new RefusalRecord(pool)
   const tokenUses = deploymentTokenUses(pool, log)
+  const recordEnd = certificateEnds(pool, log)
   const heldAnswers = new HeldAnswers()
   // No other node uses an embedded database, so no rights end at other nodes.
   const watched =
@@ -214,6 +216,8 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (socket.destroyed) return
       if (connected.kind === 'device') {
         const { tokenId, deviceId } = connected.caller
+        const { certificateId, unrecordedEnd: expiresAt } = connected
+        if (expiresAt) recordEnd({ certificateId, expiresAt })
         tokenUses.add(tokenId, { deviceId, address: remoteOf(request) })
       }
       socket.off('error', ignore)

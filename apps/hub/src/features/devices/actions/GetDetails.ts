@@ -9,6 +9,7 @@ import { refusal } from '../../../platform/access/authorize.ts'
 import { select } from '../../../platform/database/client/connection.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { secsBetween, wireTime } from '../../../platform/runtime/times.ts'
+import { CERTIFICATE_END } from '../device-sql.ts'
 
 /** Another device that has the same certificate. */
 type SharedWith = {
@@ -32,6 +33,7 @@ type Row = RefusalColumns & {
   first_seen: Date
   is_connected: boolean
   last_connected_at: Date | null
+  certificate_ends_at: Date | null
   /** Times in this list are ISO 8601 strings and not `Date`, because PostgreSQL renders them in `jsonb_agg`. */
   certificates: {
     certificateId: string
@@ -41,6 +43,8 @@ type Row = RefusalColumns & {
     tokenId: string | null
     tokenName: string | null
     remoteAddress: string | null
+    expiresAt: string | null
+    predecessorId: string | null
     isShared: boolean
     sharedWith: SharedWith[] | null
     sharedCount: number
@@ -57,12 +61,13 @@ const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count, d.last_refusal_since,
            coalesce((select r.latest from device_refusals r where r.device_id = d.device_id), '[]') as refusals,
-           ${SHARED_IDENTITY} as shared_identity,
+           ${SHARED_IDENTITY} as shared_identity, ${CERTIFICATE_END} as certificate_ends_at,
            (select u.error from device_update u where u.device_id = d.device_id) as update_error,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
                       'tokenId', c.token_id, 'remoteAddress', c.remote_address,
+                      'expiresAt', c.expires_at, 'predecessorId', c.predecessor_id,
                       'tokenName', (select t.name from deployment_token t where t.token_id = c.token_id),
                       'isShared', exists (select 1 from device_certificate o join device od using (device_id)
                          where o.fingerprint = c.fingerprint and o.device_id <> d.device_id
@@ -123,6 +128,7 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     lastRefusal: lastRefusalOf(device),
     refusals: device.refusals.map(({ at, ...refused }) => ({ at: wireTime(new Date(at)), ...refused })),
     sharedIdentity: device.shared_identity ? wireSharedIdentity(device.shared_identity) : undefined,
+    certificateEndsAt: device.certificate_ends_at ? wireTime(device.certificate_ends_at) : undefined,
     updateError: device.update_error ?? undefined,
     limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
       ...hit,
@@ -131,13 +137,15 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     })),
     unregisteredLinks: services.shares.linksOfDevice(deviceId),
     certificates: device.certificates.map(
-      ({ tokenId, tokenName, remoteAddress, sharedWith, sharedCount, ...one }) => ({
+      ({ tokenId, tokenName, remoteAddress, expiresAt, predecessorId, sharedWith, sharedCount, ...one }) => ({
         ...one,
         ...(sharedWith && { sharedWith: sharedWith.map(wireSharedWith), sharedCount }),
         firstSeen: wireTime(new Date(one.firstSeen)),
         tokenId: (tokenId ?? undefined) as never,
         tokenName: tokenName ?? undefined,
         remoteAddress: remoteAddress ?? undefined,
+        expiresAt: expiresAt === null ? undefined : wireTime(new Date(expiresAt)),
+        predecessorId: (predecessorId ?? undefined) as never,
       }),
     ),
     connections: device.connections.map(({ connectedAt, nodeName, ...one }) => ({

@@ -30,6 +30,7 @@ function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
     isConnected: row.connected,
     pendingCertificatesCount: row.pendingCertificatesCount,
     hasSharedIdentity: row.sharedIdentity || undefined,
+    certificateEndsAt: row.certificateEnds === null ? undefined : wireTimeOf(row.certificateEnds),
     lastConnectedAt,
     lastSeenAt: row.lastSeen === null ? undefined : wireTimeOf(row.lastSeen),
     currentConnectionDurationSecs:

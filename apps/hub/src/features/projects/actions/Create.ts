@@ -18,7 +18,12 @@ export const projects_Create = handler(
     const projectId = newId('p')
     await tx
       .insertInto('project')
-      .values({ project_id: projectId, organization_id: organizationId, name })
+      .values({
+        project_id: projectId,
+        organization_id: organizationId,
+        name,
+        certificate_renewal: true,
+      })
       .execute()
     await events.emit('projects_Created', { projectId })
     changed('projects', { projectId })

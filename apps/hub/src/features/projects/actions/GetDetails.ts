@@ -2,10 +2,17 @@ import { refusal } from '../../../platform/access/authorize.ts'
 import { select } from '../../../platform/database/client/connection.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
-type Row = { projectId: string; organizationId: string; name: string; deviceCount: number }
+type Row = {
+  projectId: string
+  organizationId: string
+  name: string
+  deviceCount: number
+  certificateRenewal: boolean
+}
 
 const DETAILS = `
   select p.project_id as "projectId", p.organization_id as "organizationId", p.name,
+         p.certificate_renewal as "certificateRenewal",
          (select coalesce(sum(devices), 0)::bigint from project_device_count c where c.project_id = p.project_id) as "deviceCount"
     from project p where p.project_id = $1`
 
