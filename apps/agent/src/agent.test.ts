@@ -1,16 +1,22 @@
+import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import { writeFile } from 'node:fs/promises'
+import { readdir, readFile, rename, writeFile } from 'node:fs/promises'
 import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { GO_AWAY } from '@muster/link'
+import { isRenewalSigned, type RenewalProof } from '@muster/link/certificate-renewal'
+import { deviceIdentity } from '@muster/testkit/device'
 import { describe, expect, it } from 'vitest'
 import { type RunAgentOptions, runAgent } from './agent.ts'
 import { createDeviceCertificate } from './certificate.ts'
 import { configFromOptions } from './config.ts'
 import { createLog } from './log.ts'
-import { FakeHub } from './testing/fake-hub.ts'
+import { type FakeCall, FakeHub } from './testing/fake-hub.ts'
 import { instantClock } from './testing/instant-clock.ts'
 import { temporaryFolder } from './testing/temporary-folder.ts'
+
+/** Input with which an agent announces a certificate. */
+type Announcement = { deviceId: string; fingerprint: string; renewal: RenewalProof }
 
 const TOKEN = `deployment_${'1'.repeat(66)}`
 
@@ -154,10 +160,66 @@ describe('runAgent', () => {
     await expect.poll(() => agent.connected).toHaveLength(2)
     expect(shown()).toBe(first)
     expect(agent.lines.join('')).toContain('ssl-key: found')
+    // Without an announcement, the next connection uses it.
+    hub.errors.devices_AddCertificate = 'The project does not allow this.'
     await writeFile(paths.keyPath, renewed.keyPem)
+    await expect.poll(() => agent.lines.join('')).toContain('not announced: The project does not allow this.')
     hub.crash()
     await expect.poll(() => agent.connected).toHaveLength(3)
     expect(shown()).toBe(renewed.certificatePem)
+  })
+
+  it('D9: announces a renewed certificate with the keys of both before it uses it', async () => {
+    await using hub = await FakeHub.start()
+    await using folder = await temporaryFolder()
+    const paths = { certificatePath: join(folder.path, 'cert.pem'), keyPath: join(folder.path, 'key.pem') }
+    await using agent = await startAgent(hub.url, { ...paths, publishSystemInfo: false })
+    await expect.poll(() => agent.connected).toHaveLength(1)
+    const first = await readFile(paths.certificatePath, 'utf8')
+    const renewed = createDeviceCertificate()
+    await writeFile(paths.keyPath, renewed.keyPem)
+    await writeFile(paths.certificatePath, renewed.certificatePem)
+    await expect.poll(() => hub.callsOf('devices_AddCertificate')).toHaveLength(1)
+    const { deviceId, fingerprint, renewal } = hub.callsOf('devices_AddCertificate')[0]!.input as Announcement
+    const [current, next] = [first, renewed.certificatePem].map(pem => new X509Certificate(pem))
+    expect(fingerprint).toBe(next!.fingerprint256)
+    expect(renewal).toMatchObject({ currentCertificate: first, nextCertificate: renewed.certificatePem })
+    const signed = { deviceId, currentFingerprint: current!.fingerprint256, nextFingerprint: fingerprint }
+    expect(isRenewalSigned(signed, current!.publicKey, renewal.currentSignature)).toBe(true)
+    expect(isRenewalSigned(signed, next!.publicKey, renewal.nextSignature)).toBe(true)
+    await expect.poll(() => agent.lines.join('')).toContain('announced the next certificate')
+    hub.crash()
+    await expect.poll(() => agent.connected).toHaveLength(2)
+    expect(decodeURIComponent(String(hub.requests.at(-1)!['x-client-cert']))).toBe(renewed.certificatePem)
+  })
+
+  it('D9: follows up a self-signed certificate at two thirds of its life, also after it was interrupted', async () => {
+    await using hub = await FakeHub.start()
+    await using folder = await temporaryFolder()
+    const paths = { certificatePath: join(folder.path, 'cert.pem'), keyPath: join(folder.path, 'key.pem') }
+    // The test kit makes certificates that begin in 1975.
+    const old = await deviceIdentity(new Date(Date.now() + 30 * 86_400_000))
+    await writeFile(paths.keyPath, old.keyPem!)
+    await writeFile(paths.certificatePath, old.certificatePem)
+    const start = () => startAgent(hub.url, { ...paths, publishSystemInfo: false })
+    const read = () => readFile(paths.certificatePath, 'utf8')
+    {
+      await using agent = await start()
+      await expect.poll(() => agent.lines.join('')).toContain('announced the next certificate')
+    }
+    const certificate = await read()
+    expect(new X509Certificate(certificate).validToDate.getUTCFullYear()).toBe(4096)
+    const [{ input }] = hub.callsOf('devices_AddCertificate') as [FakeCall]
+    expect((input as Announcement).renewal.nextCertificate).toBe(certificate)
+    expect((await readdir(folder.path)).toSorted()).toEqual(['cert.pem', 'key.pem'])
+
+    // As if the agent had been killed after it put the key into its place.
+    await rename(paths.certificatePath, `${paths.certificatePath}.next`)
+    await writeFile(paths.certificatePath, old.certificatePem)
+    await using again = await start()
+    await expect.poll(() => again.connected).toHaveLength(1)
+    expect(await read()).toBe(certificate)
+    expect(hub.callsOf('devices_AddCertificate')).toHaveLength(1)
   })
 
   it('reports that no server listens at the address', async () => {

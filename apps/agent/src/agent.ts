@@ -1,7 +1,8 @@
 import { publicIdOf } from '@muster/actions/client'
 import { Backoff, isGoAway, type LinkEnd, LinkEndedError, RemoteActionError } from '@muster/link'
+import { proveRenewal } from '@muster/link/certificate-renewal'
 import { ProxyError, proxyName } from '@muster/link/site-proxy'
-import { certificateFingerprint, readDeviceCertificate } from './certificate.ts'
+import { certificateFingerprint, hasExpired, readDeviceCertificate } from './certificate.ts'
 import { type Clock, systemClock } from './clock.ts'
 import type { AgentConfig } from './config.ts'
 import { withDeadline } from './deadline.ts'
@@ -11,6 +12,7 @@ import { ForwardService } from './forward.ts'
 import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
 import { type Log, silentLog } from './log.ts'
+import { nextCertificate } from './next-certificate.ts'
 import { QueueSender } from './queued-events.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
 import { openSession, type Session } from './session.ts'
@@ -37,6 +39,10 @@ const QUEUE_INTERVAL_MS = 60 * 1000
  * Pause after an error of the file system. If sent events cannot be removed, sending them again each minute would only be a load.
  */
 const FILE_ERROR_PAUSE_MS = 30 * 60 * 1000
+/** Interval at which the agent looks for a renewed certificate, in milliseconds. Commands that are started meanwhile may show it already. */
+const CERTIFICATE_INTERVAL_MS = 60 * 1000
+/** Pause after an announcement that the hub did not accept, in milliseconds. It accepts one certificate a day. */
+const REFUSED_ANNOUNCEMENT_PAUSE_MS = 3600 * 1000
 const CLOSE_TIMEOUT_MS = 3000
 /** Matches the error codes of an untrusted hub certificate, for example `SELF_SIGNED_CERT_IN_CHAIN`. */
 const UNTRUSTED = /CERT|SIGNATURE/
@@ -53,6 +59,8 @@ export async function runAgent(options: RunAgentOptions): Promise<void> {
 class Agent {
   readonly #options: RunAgentOptions
   #credentials: HubCredentials
+  /** Fingerprint of the last certificate that the hub did not let this device announce. */
+  #refusedFingerprint: string | undefined
   readonly #log: Log
   readonly #clock: Clock
   readonly #backoff: Backoff
@@ -93,15 +101,19 @@ class Agent {
   /**
    * Loads files that may have been renewed on the disk: the device's certificate and, if the hub's certificate was not trusted in the last
    * attempt, the system's certificate authorities. Operators can thus renew them without a restart of the agent. Unusable files cause only
-   * a warning.
+   * a warning. A certificate that the next connection can still announce is not used yet, because the hub would make it wait for a person.
    */
   async #takeRenewed(failure: unknown): Promise<void> {
     const { certificatePath, keyPath, acceptInvalidCertificates } = this.#options
     try {
       const certificate = await readDeviceCertificate(certificatePath, keyPath)
-      if (certificate.certificatePem !== this.#credentials.certificate.certificatePem) {
+      const fingerprint = certificateFingerprint(certificate.certificatePem)
+      const current = this.#credentials.certificate
+      const mayAnnounce =
+        fingerprint !== this.#refusedFingerprint && !isCertificateRefused(failure) && !hasExpired(current)
+      if (certificate.certificatePem !== current.certificatePem && !mayAnnounce) {
         this.#credentials = { ...this.#credentials, certificate }
-        this.#log.info(`renewed certificate ${certificateFingerprint(certificate.certificatePem)}`)
+        this.#log.info(`renewed certificate ${fingerprint}`)
       }
       const failures = failure instanceof ProxyError ? failure.causes : [failure]
       const isUntrusted = failures.some(cause => UNTRUSTED.test(codeOf(cause) ?? ''))
@@ -143,6 +155,7 @@ class Agent {
     const publishing = Promise.all([
       publishSystemInfo && this.#publishSystemInfo(session, over.signal),
       this.#sendQueue(session, over.signal),
+      this.#announceCertificates(session, over.signal),
     ])
     const end = await link.ended
     signal.removeEventListener('abort', close)
@@ -171,6 +184,47 @@ class Agent {
     }
   }
 
+  /**
+   * Announces a renewed certificate to the hub, signed with the keys of both (docs/protocol.md 1.8). The next connection then uses it. If
+   * the hub refuses it, a person has to accept it there.
+   */
+  async #announceCertificates(session: Session, over: AbortSignal): Promise<void> {
+    let reported = ''
+    while (!over.aborted) {
+      let pauseMs = CERTIFICATE_INTERVAL_MS
+      try {
+        await this.#announceCertificate(session)
+        reported = ''
+      } catch (error) {
+        const reason = describeError(error)
+        if (!over.aborted && reason !== reported) this.#log.warn(`next certificate not announced: ${reason}`)
+        reported = reason
+        if (error instanceof RemoteActionError) pauseMs = REFUSED_ANNOUNCEMENT_PAUSE_MS
+      }
+      await this.#clock.sleep(pauseMs, over).catch(() => {})
+    }
+  }
+
+  async #announceCertificate({ deviceId, executor }: Session): Promise<void> {
+    const { certificate: current } = this.#credentials
+    const next = await nextCertificate(current, this.#options)
+    if (!next) return
+    const { certificate, store } = next
+    const fingerprint = certificateFingerprint(certificate.certificatePem)
+    try {
+      const renewal = proveRenewal(deviceId, current, certificate)
+      await executor.invoke('devices_AddCertificate', { deviceId, fingerprint, renewal })
+    } catch (error) {
+      // After a failure that may pass, such as a second certificate within a day, it is announced again.
+      const isFinal = error instanceof RemoteActionError ? !error.shouldRetry() : error instanceof TypeError
+      if (isFinal) this.#refusedFingerprint = fingerprint
+      throw error
+    }
+    await store()
+    this.#credentials = { ...this.#credentials, certificate }
+    this.#log.info(`announced the next certificate ${fingerprint}, which the next connection uses`)
+  }
+
   async #publishSystemInfo({ deviceId, link, executor }: Session, over: AbortSignal): Promise<void> {
     const { exports, hostname } = this.#options
     while (!over.aborted) {
@@ -188,6 +242,11 @@ class Agent {
       await this.#clock.sleep(SYSTEM_INFO_INTERVAL_MS, over).catch(() => {})
     }
   }
+}
+
+/** Whether the hub refused the connection for its credentials, and not because it is busy. */
+function isCertificateRefused(failure: unknown): boolean {
+  return failure instanceof HubRefusedError && failure.status === 403
 }
 
 function connectionEnd({ kind, reason }: LinkEnd): string {

@@ -54,6 +54,11 @@ export function certificateFingerprint(pem: string): string {
   return new X509Certificate(pem).fingerprint256
 }
 
+/** Whether a certificate is over by the clock of this machine. */
+export function hasExpired({ certificatePem }: DeviceCertificate): boolean {
+  return new X509Certificate(certificatePem).validToDate.getTime() < Date.now()
+}
+
 /**
  * Stores the key first, then a certificate for the stored key. If a start is interrupted in between, the next start creates the
  * certificate for the stored key. Agents that start at the same time end up with the same pair.

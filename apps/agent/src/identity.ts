@@ -3,6 +3,7 @@ import type { AgentConfig } from './config.ts'
 import { fingerprintOfScript } from './fingerprint.ts'
 import type { HubCredentials } from './hub-connection.ts'
 import { machineFingerprint } from './machine-fingerprint.ts'
+import { finishReplacement } from './next-certificate.ts'
 
 /**
  * Loads the fingerprint and certificate of this device, and creates missing ones. Throws `ConfigError` for an invalid script or
@@ -13,6 +14,7 @@ export async function loadCredentials(config: AgentConfig, signal?: AbortSignal)
     config.fingerprintScript === undefined
       ? await machineFingerprint(config.dataDir)
       : await fingerprintOfScript(config.fingerprintScript, signal)
+  await finishReplacement(config)
   const certificate = await loadDeviceCertificate(config.certificatePath, config.keyPath)
   return {
     hubUrl: config.hubUrl,
