@@ -8,6 +8,10 @@ import { printedJson } from '../printed-json.ts'
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES
 
+/** Description of the option of commands that revoke a certificate. */
+const KEEP_SUCCESSORS = 'leave certificates active that the device announced with it'
+type KeepSuccessors = { keepSuccessors?: boolean }
+
 /** Adds `muster devices` and `muster http-proxy`: a device with its certificates, properties, events and web page. */
 export function addDeviceCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
@@ -38,6 +42,12 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('delete a device with its history')
     .action(async (deviceId: string, _: object, command: Command) => {
       print(command, await invoke(command, 'devices_Delete', { deviceId }), 'Deleted.')
+    })
+  group
+    .command('block <device>')
+    .description('delete a device, and refuse it in its project from then on')
+    .action(async (deviceId: string, _: object, command: Command) => {
+      print(command, await invoke(command, 'devices_Block', { deviceId }), 'Blocked and deleted.')
     })
 
   const properties = group.command('properties').description('properties of a device')
@@ -135,15 +145,18 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .command('set-status <certificate>')
     .addArgument(new Argument('<status>').choices(Object.keys(STATUSES)))
     .description('accept, reject or revoke a certificate')
-    .action(async (certificateId: string, status: StatusWord, _: object, command: Command) => {
-      const input = { certificateId, status: STATUSES[status] }
+    .option('--keep-successors', KEEP_SUCCESSORS)
+    .action(async (certificateId: string, status: StatusWord, options: KeepSuccessors, command: Command) => {
+      const input = { certificateId, status: STATUSES[status], ...options }
       print(command, await invoke(command, 'devices_SetCertificateStatus', input), 'Changed.')
     })
   certificates
     .command('delete <certificate>')
     .description('delete a certificate')
-    .action(async (certificateId: string, _: object, command: Command) => {
-      print(command, await invoke(command, 'devices_DeleteCertificate', { certificateId }), 'Deleted.')
+    .option('--keep-successors', KEEP_SUCCESSORS)
+    .action(async (certificateId: string, options: KeepSuccessors, command: Command) => {
+      const input = { certificateId, ...options }
+      print(command, await invoke(command, 'devices_DeleteCertificate', input), 'Deleted.')
     })
 
   group
