@@ -1,5 +1,5 @@
 import { newDatedId } from '@muster/actions'
-import { connectDevice, deviceIdentity, type FakeDevice } from '@muster/testkit/device'
+import { connectDevice, deviceIdentity, type FakeDevice, renewalInput } from '@muster/testkit/device'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { changeDatabase, firstToken } from './hub-child.ts'
@@ -145,4 +145,45 @@ it('D11: blocks a device after a question that names the devices with its certif
   await blocked.getByText(/^None\./).waitFor()
   await using back = await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub), identity })
   expect(back.deviceId).not.toBe(stolen.deviceId)
+})
+
+it('D9: warns of a certificate that ends soon, until the device has announced another, which is revoked with it', async () => {
+  const identity = await deviceIdentity(new Date(Date.now() + 12.5 * 86_400_000))
+  const ending = resources.use(
+    await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub), identity }),
+  )
+  await invoke(page, 'devices_SetName', { deviceId: ending.deviceId, name: 'crane-ending' })
+  await page.goto(`${project}/devices`)
+  await page
+    .getByRole('row', { name: /crane-ending/ })
+    .getByText('Certificate ends soon')
+    .waitFor()
+  await page.goto(`${project}/devices/${ending.deviceId}`)
+  await problem().getByText('Certificate ends in 12 days').waitFor()
+  await expectGoodScreen(page, 'device-certificate-ends')
+
+  await page.goto(`${project}/settings`)
+  const allows = page.getByRole('switch', { name: 'Devices announce their next certificate' })
+  expect(await allows.getAttribute('aria-checked')).toBe('true')
+  await allows.click()
+  await page.getByText('Off', { exact: true }).waitFor()
+  const announcement = renewalInput(ending.deviceId, identity, await deviceIdentity())
+  const announce = () => ending.invoke('devices_AddCertificate', announcement)
+  await expect(announce()).rejects.toThrow('may not announce certificates')
+  await allows.click()
+  await page.getByText('On', { exact: true }).waitFor()
+  await expect.poll(() => announce().then(() => 'accepted', String)).toBe('accepted')
+
+  await page.goto(`${project}/devices/${ending.deviceId}`)
+  const certificates = page.getByRole('region', { name: 'Certificates' })
+  await certificates.getByText('Announced by the device').waitFor()
+  expect(await problem().count()).toBe(0)
+  await certificates.getByRole('button', { name: /^Revoke only this/ }).waitFor()
+  await expectGoodScreen(page, 'device-announced-certificate')
+  await certificates
+    .getByRole('row')
+    .filter({ has: page.getByRole('button', { name: /^Revoke only this/ }) })
+    .getByRole('button', { name: /^Revoke certificate/ })
+    .click()
+  await expect.poll(() => certificates.getByText('Revoked', { exact: true }).count()).toBe(2)
 })

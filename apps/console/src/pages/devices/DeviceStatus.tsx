@@ -1,3 +1,4 @@
+import { useNow } from '../../lib/app/clock.ts'
 import { AsOf } from '../../ui/app/AsOf.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 
@@ -12,10 +13,17 @@ type DeviceStatusProps = {
   status: string | undefined
   /** Whether several machines take the connection of the device over from each other. */
   hasSharedIdentity?: boolean | undefined
+  /** End of the device's certificates, while it is near or over. */
+  certificateEndsAt?: string | undefined
 }
 
 /** Connection state of a device. For a connected device that is not healthy, its health follows: "Connected · Warning". */
-export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }: DeviceStatusProps) {
+export function DeviceStatus({
+  isConnected,
+  status,
+  hasSharedIdentity = false,
+  certificateEndsAt,
+}: DeviceStatusProps) {
   const health = isConnected && status ? HEALTH_WORDS[status] : undefined
   return (
     <span className="status">
@@ -29,6 +37,7 @@ export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }:
           <Mark state="error">Shared identity</Mark>
         </>
       )}
+      {certificateEndsAt !== undefined && <CertificateEnd at={certificateEndsAt} />}
       {health && (
         <>
           <span className="muted"> · </span>
@@ -36,5 +45,17 @@ export function DeviceStatus({ isConnected, status, hasSharedIdentity = false }:
         </>
       )}
     </span>
+  )
+}
+
+function CertificateEnd({ at }: { at: string }) {
+  const isOver = useNow() >= Date.parse(at)
+  return (
+    <>
+      <span className="muted"> · </span>
+      <Mark state={isOver ? 'error' : 'warning'}>
+        {isOver ? 'Certificate expired' : 'Certificate ends soon'}
+      </Mark>
+    </>
   )
 }

@@ -12,6 +12,7 @@ import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
 import { BlockedDevicesSection } from '../devices/BlockedDevicesSection.tsx'
+import { CertificateRenewalSection } from './CertificateRenewalSection.tsx'
 import pinned from './PinnedPropertiesSection.module.css'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
 import styles from './ProjectSettingsPage.module.css'
@@ -49,6 +50,7 @@ export function ProjectSettingsPage() {
           <div className="stack">
             <SheetSkeleton heightPx={146} />
             <SheetSkeleton heightPx={180} />
+            <SheetSkeleton heightPx={100} />
             <SheetSkeleton heightPx={110} />
             <SheetSkeleton heightPx={210} />
             <SheetSkeleton heightPx={145} />
@@ -63,6 +65,7 @@ export function ProjectSettingsPage() {
             save={name => rename.mutateAsync({ projectId, name })}
           />
           <PinnedPropertiesSection projectId={projectId} />
+          {data && <CertificateRenewalSection projectId={projectId} isAllowed={data.certificateRenewal} />}
           <BlockedDevicesSection projectId={projectId} />
           {data && <RetentionSection {...data.retention} />}
           <DangerZone>

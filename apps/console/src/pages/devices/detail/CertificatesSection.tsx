@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import { Ban, ShieldAlert, ShieldCheck, Trash2, TriangleAlert, X } from 'lucide-react'
+import { Ban, RefreshCw, ShieldAlert, ShieldCheck, Trash2, TriangleAlert, X } from 'lucide-react'
 import { useEffect, useRef } from 'react'
 import { useAction, useCommand } from '../../../api/queries.ts'
 import { lookUp } from '../../../lib/app/look-up.ts'
@@ -29,8 +29,18 @@ const LOOKS: Record<Status, StateLook> = {
   Revoked: { tone: 'neutral', icon: Ban },
 }
 
+type Move = { label: string; to: Status; failed: string; keepSuccessors?: true }
+
+/** Button that leaves those certificates active that the device has announced with this one. */
+const REVOKE_ALONE: Move = {
+  label: 'Revoke only this',
+  to: 'Revoked',
+  failed: 'Could not revoke the certificate',
+  keepSuccessors: true,
+}
+
 /** Allowed changes of a certificate's status, with the buttons for them (docs/specification.md 4). */
-const MOVES: Record<Status, { label: string; to: Status; failed: string }[]> = {
+const MOVES: Record<Status, Move[]> = {
   Pending: [
     { label: 'Accept', to: 'Active', failed: 'Could not accept the certificate' },
     { label: 'Reject', to: 'Rejected', failed: 'Could not reject the certificate' },
@@ -87,6 +97,10 @@ function Certificates({ deviceId }: { deviceId: string }) {
                   <CertificateRow
                     key={certificate.certificateId}
                     certificate={certificate}
+                    hasSuccessor={certificates.some(
+                      ({ predecessorId, status }) =>
+                        predecessorId === certificate.certificateId && status === 'Active',
+                    )}
                     onGone={() => box.current?.focus()}
                   />
                 ))}
@@ -99,9 +113,17 @@ function Certificates({ deviceId }: { deviceId: string }) {
   )
 }
 
-/** A row with a certificate. `onGone` moves the focus when the row disappears. */
-function CertificateRow({ certificate, onGone }: { certificate: Certificate; onGone: () => void }) {
-  const { certificateId, status, fingerprint, firstSeen, isShared } = certificate
+type CertificateProps = {
+  certificate: Certificate
+  /** Whether the device has announced another certificate with this one, which is active. */
+  hasSuccessor: boolean
+  /** Moves the focus when the row disappears. */
+  onGone: () => void
+}
+
+/** A row with a certificate. */
+function CertificateRow({ certificate, ...props }: CertificateProps) {
+  const { certificateId, status, fingerprint, firstSeen, isShared, predecessorId } = certificate
   return (
     <tr tabIndex={-1}>
       <td data-k="Id">
@@ -118,6 +140,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
               Shared
             </Badge>
           )}
+          {predecessorId !== undefined && <Badge icon={RefreshCw}>Announced by the device</Badge>}
         </span>
       </td>
       <td data-k="Fingerprint">
@@ -127,7 +150,7 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
         </span>
       </td>
       <td className="end">
-        <CertificateActions certificate={certificate} onGone={onGone} />
+        <CertificateActions certificate={certificate} {...props} />
       </td>
     </tr>
   )
@@ -135,15 +158,16 @@ function CertificateRow({ certificate, onGone }: { certificate: Certificate; onG
 
 function CertificateActions({
   certificate: { certificateId, status },
+  hasSuccessor,
   onGone,
-}: {
-  certificate: Certificate
-  onGone: () => void
-}) {
+}: CertificateProps) {
   const actions = useRef<HTMLSpanElement>(null)
   const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: SHOW_CERTIFICATES })
   const remove = useCommand('devices_DeleteCertificate', { invalidates: SHOW_CERTIFICATES })
   const isBusy = setStatus.isPending || remove.isPending
+  const isAsked = (to: Status, keepSuccessors: true | undefined) =>
+    setStatus.variables?.status === to && setStatus.variables.keepSuccessors === keepSuccessors
+  const moves = [...lookUp(MOVES, status, []), ...(status === 'Active' && hasSuccessor ? [REVOKE_ALONE] : [])]
   const hasMoved = useRef(false)
   // The clicked button disappears with the old status. The focus moves to the row, not to the next button: holding
   // Enter would otherwise accept and then revoke the certificate.
@@ -154,16 +178,19 @@ function CertificateActions({
   }, [status])
   return (
     <span ref={actions} className={`row ${styles.actions}`}>
-      {lookUp(MOVES, status, []).map(({ label, to, failed }, index) => (
+      {moves.map(({ label, to, failed, keepSuccessors }, index) => (
         <Button
-          key={to}
+          key={label}
           size="sm"
           variant={status === 'Pending' && index === 0 ? 'secondary' : 'ghost'}
-          busy={setStatus.isPending && setStatus.variables.status === to}
-          disabled={isBusy && setStatus.variables?.status !== to}
+          busy={setStatus.isPending && isAsked(to, keepSuccessors)}
+          disabled={isBusy && !isAsked(to, keepSuccessors)}
           onClick={() => {
             hasMoved.current = true
-            setStatus.mutate({ certificateId, status: to }, { onError: error => toastError(failed, error) })
+            setStatus.mutate(
+              { certificateId, status: to, keepSuccessors },
+              { onError: error => toastError(failed, error) },
+            )
           }}
         >
           {label}

@@ -146,6 +146,12 @@ function Period({ deviceId, problem, update }: PeriodProps) {
         Last connected <Moment at={lastAt} />.
       </>
     )
+  if (problem.kind === 'expiry')
+    return (
+      <>
+        Valid until <Moment at={lastAt} />.
+      </>
+    )
   if (problem.kind === 'clock')
     return (
       <>

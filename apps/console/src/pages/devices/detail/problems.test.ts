@@ -134,6 +134,19 @@ describe('a shared certificate', () => {
   })
 })
 
+describe('a certificate that ends', () => {
+  it('D9: is a warning while it is valid, and worse afterwards', () => {
+    const at = (certificateEndsAt: string) =>
+      problemsOf({ ...NO_REFUSAL, certificateEndsAt }, {}, undefined, Date.parse(AT))
+    expect(at('2026-12-04T08:00:00Z')).toMatchObject([
+      { tone: 'warn', sentence: 'Certificate ends in 12 days' },
+    ])
+    expect(at('2026-11-19T08:00:00Z')).toMatchObject([
+      { tone: 'bad', sentence: 'Certificate expired 3 days ago' },
+    ])
+  })
+})
+
 describe('a wrong clock', () => {
   it.each([
     [-56.9 * 365 * 86_400, '56 years'],

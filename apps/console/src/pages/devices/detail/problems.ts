@@ -9,7 +9,7 @@ import { healthOf, type Properties, readOtaStatus } from './well-known.ts'
 
 type Details = Pick<
   ActionOutput<'devices_GetDetails'>,
-  'isConnected' | 'lastRefusal' | 'refusals' | 'certificates' | 'sharedIdentity'
+  'isConnected' | 'lastRefusal' | 'refusals' | 'certificates' | 'sharedIdentity' | 'certificateEndsAt'
 >
 type DeviceEvent = ActionOutput<'devices_QueryEvents'>['events'][number]
 
@@ -17,7 +17,7 @@ type Certificate = Details['certificates'][number]
 
 /** Something that is wrong with a device. */
 export type Problem = {
-  kind: 'refused' | 'identity' | 'update' | 'health' | 'certificate' | 'clock' | 'offline'
+  kind: 'refused' | 'identity' | 'update' | 'health' | 'certificate' | 'expiry' | 'clock' | 'offline'
   tone: 'bad' | 'warn'
   /** The problem as a sentence without a period: "Update to 2.23.0 failed 6 times: no space left on device". */
   sentence: string
@@ -43,13 +43,14 @@ export type Problem = {
 
 /**
  * The problems of a device, the gravest first: connection refused, identity shared with another machine, update failed, health error,
- * health degraded, certificate shared with another device, wrong clock. `newest` is the newest event. Texts that the device reports are part of the sentences, each truncated to 300 characters.
+ * health degraded, certificate shared with another device, certificate that ends soon, wrong clock. `newest` is the newest event. Texts that the device reports are part of the sentences, each truncated to 300 characters.
  */
 export function problemsOf(
   // A node of an older release, in a rolling upgrade, answers without refusals.
-  { isConnected, lastRefusal, refusals = [], certificates, sharedIdentity }: Details,
+  { isConnected, lastRefusal, refusals = [], certificates, sharedIdentity, certificateEndsAt }: Details,
   properties: Properties,
   newest?: Pick<DeviceEvent, 'clockErrorSecs' | 'receivedAt'>,
+  nowMs = Date.now(),
 ): Problem[] {
   // `PendingBox` shows a pending certificate, which explains refused connections, so they are not reported as a problem as well.
   const isPending = certificates.some(({ status }) => status === 'Pending')
@@ -59,6 +60,7 @@ export function problemsOf(
     ...failedUpdate(properties),
     ...badHealth(properties),
     ...sharedCertificate(certificates),
+    ...(certificateEndsAt === undefined ? [] : [endingCertificate(certificateEndsAt, nowMs)]),
     ...(newest?.clockErrorSecs === undefined ? [] : [wrongClock(newest.clockErrorSecs, newest.receivedAt)]),
   ]
 }
@@ -119,6 +121,24 @@ export const MAX_SHARED = 100
 function otherDevices(count: number): string {
   if (count >= MAX_SHARED) return `${MAX_SHARED} or more other devices have`
   return count === 1 ? 'Another device has' : `${counted(count, 'other device')} have`
+}
+
+const DAY_SECS = 86_400
+
+function endingCertificate(endsAt: string, nowMs: number): Problem {
+  const leftSecs = (Date.parse(endsAt) - nowMs) / 1000
+  const isOver = leftSecs <= 0
+  return {
+    kind: 'expiry',
+    tone: isOver ? 'bad' : 'warn',
+    sentence: isOver
+      ? `Certificate expired ${inWords(-leftSecs)} ago`
+      : `Certificate ends in ${leftSecs < DAY_SECS ? inWords(leftSecs) : counted(Math.floor(leftSecs / DAY_SECS), 'day')}`,
+    lastAt: endsAt,
+    advice: isOver
+      ? 'The hub refuses the device until it shows another one, which you then accept here.'
+      : 'From then on the hub refuses the device. Muster’s agent announces a renewed certificate before it uses it, if the settings of the project allow that. Other agents connect with it, and you accept it here.',
+  }
 }
 
 function wrongClock(errorSecs: number, receivedAt: string): Problem {

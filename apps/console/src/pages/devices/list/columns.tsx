@@ -47,8 +47,8 @@ const LOOKS: Readonly<Record<ListFieldName, Look>> = {
   status: {
     className: columnStyles.status,
     widthPx: 190,
-    words: ({ isConnected, status = '', hasSharedIdentity }) =>
-      `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}`,
+    words: ({ isConnected, status = '', hasSharedIdentity, certificateEndsAt }) =>
+      `${isConnected && status !== 'connected' ? 'Connected · ' : ''}${status}${hasSharedIdentity ? ' · Shared identity' : ''}${certificateEndsAt === undefined ? '' : ' · Certificate ends soon'}`,
     cell: device => <DeviceStatus {...device} />,
   },
   pendingCertificatesCount: {

@@ -140,6 +140,19 @@ function stepsOf(problem: Problem): Step[] {
           target: { href: '#certs' },
         },
       ]
+    case 'expiry':
+      return [
+        {
+          label: 'See its certificates',
+          why: 'Which it has, and which of them it announced.',
+          target: { href: '#certs' },
+        },
+        {
+          label: 'See the system',
+          why: 'Which agent the device runs.',
+          target: { href: '#sys' },
+        },
+      ]
     case 'clock':
       return [
         {

@@ -14,6 +14,7 @@ const ORDER: readonly Problem['kind'][] = [
   'update',
   'health',
   'certificate',
+  'expiry',
   'clock',
   'offline',
 ]
