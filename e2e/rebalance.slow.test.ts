@@ -8,13 +8,13 @@ import { MAIN } from './hub-child.ts'
 import { startNodes } from './nodes.ts'
 import { StormDevice } from './storm-device.ts'
 
-/** Number of devices. Each of the first two nodes gets three of them, and releases one a minute. */
+/** Number of devices. Each of the first two nodes gets three of them, and releases one. */
 const DEVICES = 6
 
 process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
 
 it.runIf(hasPrograms('nginx'))(
-  'a node that starts late gets its share of the devices by a rebalance',
+  'O17: a node that starts late gets its share of the devices by a fast rebalance',
   { timeout: 240_000 },
   async () => {
     await using stack = new AsyncDisposableStack()
@@ -47,23 +47,34 @@ it.runIf(hasPrograms('nginx'))(
       })
       return (await nodes.holderOf(device.deviceId)) === 2
     })
-    const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'rebalance'], {
-      env: { MUSTER_DATABASE_URL: nodes.databaseUrl, MUSTER_DATA_DIR: nodes.hubs[0]!.dataDir },
-      encoding: 'utf8',
-    })
-    expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+    const rebalance = (): string => {
+      const { status, stdout, stderr } = spawnSync(process.execPath, [MAIN, 'rebalance', '--fast'], {
+        env: { MUSTER_DATABASE_URL: nodes.databaseUrl, MUSTER_DATA_DIR: nodes.hubs[0]!.dataDir },
+        encoding: 'utf8',
+      })
+      expect({ status, stderr }).toEqual({ status: 0, stderr: '' })
+      return stdout
+    }
+    const isOver = async (): Promise<boolean> => {
+      const { rows } = await nodes.database.query('select from cluster_node where release_total is not null')
+      return rows.length === 0 && devices.every(({ isConnected }) => isConnected)
+    }
+    const stdout = rebalance()
     for (const name of ['node-1', 'node-2'])
       expect(stdout).toMatch(new RegExp(`^${name} \\(\\S+\\) releases 1 devices in 1 min\\.$`, 'm'))
     const after = await until(
       'each node has its share',
       async () => {
         const found = await counts()
-        return Object.values(found).join() === '2,2,2' && found
+        if (Object.values(found).join() === '2,2,2') return found
+        // nginx decides where a released device goes. If it chose a node that was full, the next rebalance moves a device again.
+        if (await isOver()) rebalance()
+        return false
       },
       120_000,
     )
     process.stdout.write(`devices of the nodes after the rebalance: ${JSON.stringify(after)}\n`)
-    await until('two devices have moved', () => devices.flatMap(({ absencesMs }) => absencesMs).length === 2)
+    await until('two devices have moved', () => devices.flatMap(({ absencesMs }) => absencesMs).length >= 2)
     for (const device of devices) device.stop()
   },
 )

@@ -115,8 +115,7 @@ class Agent {
         this.#credentials = { ...this.#credentials, certificate }
         this.#log.info(`renewed certificate ${fingerprint}`)
       }
-      const failures = failure instanceof ProxyError ? failure.causes : [failure]
-      const isUntrusted = failures.some(cause => UNTRUSTED.test(codeOf(cause) ?? ''))
+      const isUntrusted = causesOf(failure).some(cause => UNTRUSTED.test(codeOf(cause) ?? ''))
       if (!acceptInvalidCertificates && isUntrusted) await trustRenewedAuthorities()
     } catch (error) {
       this.#log.warn(`renewed certificates not loaded: ${describeError(error)}`)
@@ -246,7 +245,12 @@ class Agent {
 
 /** Whether the hub refused the connection for its credentials, and not because it is busy. */
 function isCertificateRefused(failure: unknown): boolean {
-  return failure instanceof HubRefusedError && failure.status === 403
+  return causesOf(failure).some(cause => cause instanceof HubRefusedError && cause.status === 403)
+}
+
+/** The failures of the connection through a proxy and of the direct one, or the only one. */
+function causesOf(failure: unknown): readonly unknown[] {
+  return failure instanceof ProxyError ? failure.causes : [failure]
 }
 
 function connectionEnd({ kind, reason }: LinkEnd): string {

@@ -219,7 +219,12 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       log,
     }),
   )
-  const release = releaseAfterHeartbeats({ db: heartbeat, devices, log })
+  const release = releaseAfterHeartbeats({
+    db: heartbeat,
+    devices,
+    isAutomatic: config.rebalance === 'auto',
+    log,
+  })
   const node = stack.use(
     await joinCluster({
       db: heartbeat,

@@ -297,14 +297,16 @@ export const instance = {
   cluster_StartRebalance: command({
     summary:
       'Asks the nodes with most devices to release their surplus, at most 1 % of their devices a minute.',
-    input: z.object({}),
+    input: z.object({
+      fast: optional(z.boolean()).describe('20 % of the devices of a node a minute, but at least 250.'),
+    }),
     output: z.object({
       result: z.enum(['Started', 'Balanced']).describe('`Balanced`: no node has a surplus, nothing changed.'),
       deviceCount: U32.describe('Devices that are to be released.'),
       lastsSecs: U32.describe('Time until the last one is released.'),
     }),
     permission: 'admin',
-    audit: [],
+    audit: ['fast'],
   }),
   cluster_CancelRebalance: command({
     summary: 'Ends a rebalance. Devices that were released stay where they are.',

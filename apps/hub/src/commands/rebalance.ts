@@ -12,7 +12,7 @@ import {
 import type { CommandLine } from './command-line.ts'
 import { NO_CONSOLES, openInstance, quietLog } from './instance-database.ts'
 
-type Options = { status?: boolean; cancel?: boolean }
+type Options = { status?: boolean; cancel?: boolean; fast?: boolean }
 
 /**
  * Adds `muster-hub rebalance`: starts a rebalance, ends it with `--cancel`, or prints its progress with `--status`. The command only writes
@@ -23,17 +23,23 @@ export function addRebalanceCommand(program: Command, line: CommandLine): void {
     .command('rebalance')
     .description('ask the nodes with most devices to release their surplus')
     .addOption(new Option('--status', 'print the progress instead').conflicts('cancel'))
-    .option('--cancel', 'end a rebalance instead')
-    .action(async ({ status, cancel }: Options, command: Command) => {
+    .addOption(new Option('--cancel', 'end a rebalance instead').conflicts('fast'))
+    .addOption(
+      new Option('--fast', 'release 1,000 devices in 5 minutes, not 1 % a minute').conflicts('status'),
+    )
+    .action(async ({ status, cancel, fast = false }: Options, command: Command) => {
       const config = line.settings()
       if (config.databaseUrl === undefined)
         throw new ConfigError(
           'MUSTER_DATABASE_URL: found nothing, expected the database that several nodes share: a hub with an embedded database is the only node.',
         )
       await using instance = await openInstance(config)
+      const parts = { ...instance, log: quietLog(config) }
       const { value, text } = await (status
         ? progress(instance.db)
-        : (cancel ? end : start)({ ...instance, log: quietLog(config) }))
+        : cancel
+          ? end(parts)
+          : start(parts, fast))
       line.print(command, value, text)
     })
 }
@@ -50,9 +56,9 @@ function inTransaction<T>(
   return commandTransaction(work, { caller: SYSTEM, scope: {} }, { db, log, jobs, live: NO_CONSOLES })
 }
 
-async function start(parts: Parts): Promise<Result> {
+async function start(parts: Parts, isFast: boolean): Promise<Result> {
   const { releases, deviceCount } = await inTransaction(parts, async ({ tx, events }) => {
-    const rebalance = await startRebalance(tx)
+    const rebalance = await startRebalance(tx, isFast)
     const { releases, deviceCount } = rebalance
     const nodeIds = releases.map(({ nodeId }) => nodeId)
     if (nodeIds.length > 0) await events.emit('cluster_RebalanceStarted', { nodeIds, deviceCount })
@@ -85,14 +91,14 @@ async function end(parts: Parts): Promise<Result> {
 
 async function progress(db: Db): Promise<Result> {
   const nodes = (await shownNodes(db)).map(
-    ({ name, node_id: nodeId, connection_count, release_total: total, release_done: done }) => {
+    ({ name, node_id: nodeId, connection_count, release_total: total, release_done: done, isReleaseFast }) => {
       const deviceCount = connection_count ?? 0
       if (total === null) return { nodeId, name, deviceCount }
       return {
         nodeId,
         name,
         deviceCount,
-        release: { total, done, leftSecs: releaseSecs(total - done, deviceCount) },
+        release: { total, done, leftSecs: releaseSecs(total - done, deviceCount, isReleaseFast) },
       }
     },
   )

@@ -14,6 +14,8 @@ export function problemText(problem: Problem, nowMs: number): string {
     }
     case 'CertificateEnding':
       return `The certificate of ${problem.name} ${Date.parse(problem.endsAt) <= nowMs ? 'ended' : 'ends'} at ${at(problem.endsAt)}.`
+    case 'FirstPassword':
+      return `The first password of ${problem.email} ${Date.parse(problem.endsAt) <= nowMs ? 'ended' : 'ends'} at ${at(problem.endsAt)}: set another with muster-hub admin reset-password ${problem.email}.`
     case 'DiskFilling': {
       const { nodeName, disk, fullAt } = problem
       const growth =

@@ -11,7 +11,7 @@ import { removeOldRecords } from './retention.ts'
 const events = {
   /** Written by `jobs_Retry`. */
   jobs_Retried: event<{ jobId: string; job: string }>({ ids: ['jobId'] }),
-  /** Written by `cluster_StartRebalance` and `muster-hub rebalance`. */
+  /** Written by `cluster_StartRebalance`, `muster-hub rebalance`, and nodes with `MUSTER_REBALANCE=auto`. */
   cluster_RebalanceStarted: event<{ nodeIds: string[]; deviceCount: number }>({ ids: [] }),
   /** Written by `cluster_CancelRebalance` and `muster-hub rebalance --cancel`. */
   cluster_RebalanceCancelled: event<{ nodeIds: string[] }>({ ids: [] }),

@@ -5,6 +5,7 @@ import {
   DEFAULT_LIMITS,
   type ExecutorOptions,
   type ExecutorRunner,
+  GO_AWAY,
   type Link,
   type LinkEnd,
   type LinkLimits,
@@ -89,6 +90,8 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
    */
   #connectionId: string | undefined
   #openedChannels = 0
+  /** Number of actions that the device has called and that are not answered yet. */
+  #runningActions = 0
   /** Options of all executor channels (over which the device runs actions) of this connection. The first channel creates them. */
   #executorOptions: ExecutorOptions | undefined
 
@@ -151,6 +154,10 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
     return this.#openedChannels
   }
 
+  get isIdle(): boolean {
+    return this.#openedChannels === 0 && this.#runningActions === 0
+  }
+
   async open(endpoint: string, options?: OpenOptions): Promise<Channel> {
     const channel = await this.#link!.open(endpoint, options)
     this.#openedChannels++
@@ -170,8 +177,13 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
         .catch(error => this.#services.log.error({ ...this.#about, err: error }, 'channel not served'))
   }
 
-  runAction(name: string, input: Uint8Array): Promise<string> {
-    return this.#services.execute(this.#caller, this.#link!, this.#remote, name, input)
+  async runAction(name: string, input: Uint8Array): Promise<string> {
+    this.#runningActions++
+    try {
+      return await this.#services.execute(this.#caller, this.#link!, this.#remote, name, input)
+    } finally {
+      this.#runningActions--
+    }
   }
 
   onError(error: unknown): void {
@@ -238,7 +250,7 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
     // On shutdown all connections of the node are closed in one statement.
     if (connectionId === undefined || isClosing()) return
     try {
-      const isShutdown = end.kind === 'LocalClose' && isDraining()
+      const isShutdown = end.kind === 'LocalClose' && (isDraining() || end.reason === GO_AWAY.rebalance)
       const wasTakenOver = end.kind === 'LocalClose' && end.reason === REPLACED
       const reason = isShutdown && !wasTakenOver ? 'ServerShutdown' : 'Disconnected'
       await presence.close(connectionId, reason, wasTakenOver)

@@ -26,6 +26,8 @@ export type DeviceSession = {
   readonly ended: Promise<unknown>
   /** Number of open channels that the hub has opened, such as connections to ports of the device. */
   readonly openedChannels: number
+  /** True while the hub has no open channel to the device and the device runs no action. */
+  readonly isIdle: boolean
   /** Opens a channel to the device (docs/protocol.md 3.1). Rejects with `ChannelRejectedError` or `LinkEndedError`. */
   open(endpoint: string, options?: OpenOptions): Promise<Channel>
   /** Closes the connection. The reason is sent to the device and logged. */
@@ -108,11 +110,20 @@ export class DeviceRegistry {
    * number of closed connections.
    */
   release(count: number, reason: string): number {
-    const released = [...this.#registered.values()]
-      .sort((a, b) => a.openedChannels - b.openedChannels)
-      .slice(0, count)
+    const released = this.leastUsed(count)
     for (const session of released) session.close(reason)
     return released.length
+  }
+
+  /** Up to `count` registered connections, first those with the fewest channels that the hub has opened to the device. */
+  leastUsed(count: number): DeviceSession[] {
+    if (count === 0) return []
+    return [...this.#registered.values()].sort((a, b) => a.openedChannels - b.openedChannels).slice(0, count)
+  }
+
+  /** Registered connections of idle devices. */
+  idle(): DeviceSession[] {
+    return [...this.#registered.values()].filter(({ isIdle }) => isIdle)
   }
 
   /** Returns the registered connection of a device on this node, or undefined if there is none. */

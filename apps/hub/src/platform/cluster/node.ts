@@ -41,13 +41,13 @@ export type Heartbeat = {
   wasEvicted: boolean
   /** Number of other nodes that are alive. */
   otherCount: number
-  /** Number of other nodes that are alive and not stopping. */
-  successorCount: number
+  /** Ids of the other nodes that are alive and not stopping. */
+  successorIds: string[]
   /** True if another node with the same name had a heartbeat after this node's start. */
   isNameTaken: boolean
   databaseMs: number
-  /** Time since the heartbeat before this one, by the clock of the database, in milliseconds. */
-  gapMs: number
+  /** True if the heartbeat before this one is so old that the database may have been away (`MAX_GAP_HEARTBEATS`). */
+  wasAway: boolean
   /** Average number of connected devices per node, over all nodes that are alive and not stopping. */
   averageConnections: number
   /** Number of devices that this node is asked to release; null if it is not asked. */
@@ -55,7 +55,20 @@ export type Heartbeat = {
   releaseDone: number
   /** Time since the request to release devices, in seconds; null if there is none. */
   releaseSecs: number | null
+  /** True if the request is part of a fast rebalance. */
+  isReleaseFast: boolean
 }
+
+/**
+ * Row of `instance_setting` with the time of the last fast rebalance, in seconds since 1970. The requests that were made at this time are
+ * fast.
+ */
+export const FAST_REBALANCE = 'fast-rebalance'
+
+/** SQL condition that the request of a node to release devices is fast. `alias` is the alias of `cluster_node` in the query. */
+export const isReleaseFast = (alias: string) =>
+  sql<boolean>`exists (select from instance_setting s where s.key = ${FAST_REBALANCE}
+    and s.value = to_jsonb(extract(epoch from ${sql.ref(`${alias}.release_started_at`)})))`
 
 type NodeOptions = {
   db: Db
@@ -135,7 +148,7 @@ export async function joinCluster({
 
   let sentAt = clocks()
   let clockAheadMs = 0
-  let last: Pick<Heartbeat, 'otherCount' | 'successorCount'> = { otherCount: 0, successorCount: 0 }
+  let last: { otherCount: number; hasSuccessor: boolean } = { otherCount: 0, hasSuccessor: false }
   const { promise: otherSeen, resolve: seeOther } = Promise.withResolvers<void>()
   let hasSeenOther = false
   let hasWarnedOfName = false
@@ -157,7 +170,7 @@ export async function joinCluster({
       throw error
     })
     sentAt = startedAt
-    last = heartbeat
+    last = { otherCount: heartbeat.otherCount, hasSuccessor: heartbeat.successorIds.length > 0 }
     if (heartbeat.otherCount > 0) {
       hasSeenOther = true
       seeOther()
@@ -174,7 +187,7 @@ export async function joinCluster({
       hasWarnedOfName = true
       log.warn({ nodeId, name }, 'another running node has the same name (MUSTER_NODE_NAME)')
     }
-    if (heartbeat.gapMs > MAX_GAP_HEARTBEATS * heartbeatMs) steadySinceMs = startedAt.steadyMs
+    if (heartbeat.wasAway) steadySinceMs = startedAt.steadyMs
     if (isAlone || performance.now() - steadySinceMs >= staleAfterMs)
       await evictDeadNodes(db, { nodeId, name }, evictAfterMs, log)
     await onHeartbeat(heartbeat)
@@ -211,7 +224,7 @@ export async function joinCluster({
       return last.otherCount > 0
     },
     get hasSuccessor() {
-      return last.successorCount > 0
+      return last.hasSuccessor
     },
     current() {
       if (isAlone || passedMs(sentAt) < staleAfterMs) return undefined
@@ -227,7 +240,7 @@ export async function joinCluster({
       const marked = markDraining(db, nodeId, staleAfterMs).then(
         found => {
           hasSuccessor = found
-          last = { ...last, successorCount: Number(found) }
+          last = { ...last, hasSuccessor: found }
         },
         error => log.warn({ err: error }, 'could not record that this node stops'),
       )
@@ -272,7 +285,10 @@ export async function runningNodes(db: Db, withinMs = STALE_AFTER_MS) {
       .orderBy('node_id')
       .selectAll()
       // Computed by the database, whose clock wrote `joined_at`, because the clocks of nodes differ.
-      .select(sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'))
+      .select([
+        sql<number>`extract(epoch from now() - joined_at)::float8`.as('uptimeSecs'),
+        isReleaseFast('n').as('isReleaseFast'),
+      ])
       .execute()
   )
 }
@@ -346,7 +362,7 @@ async function storeHeartbeat(
   const { rows } = await sql<Heartbeat>`
     with before as (select node_id, left_at, last_heartbeat from cluster_node where node_id = ${nodeId} for update),
     others as (
-      select count(*)::int as all_others, count(*) filter (where draining_at is null)::int as successors,
+      select count(*)::int as all_others, coalesce(array_agg(node_id) filter (where draining_at is null), '{}') as successors,
              coalesce(sum(connection_count) filter (where draining_at is null), 0)::float8 as connections
         from cluster_node o where node_id <> ${nodeId} and ${isAlive('o', staleAfterMs)}
     )
@@ -354,14 +370,15 @@ async function storeHeartbeat(
            connection_count = ${connections}, clock_ahead_ms = ${clockAheadMs}
       from before, others where n.node_id = before.node_id
     returning n.node_id as "nodeId", before.left_at is not null as "wasEvicted", others.all_others as "otherCount",
-      others.successors as "successorCount",
-      (others.connections + ${connections}) / (others.successors + 1) as "averageConnections",
+      others.successors as "successorIds",
+      (others.connections + ${connections}) / (cardinality(others.successors) + 1) as "averageConnections",
       exists (select from cluster_node s where s.name = n.name and s.node_id <> n.node_id and s.left_at is null
                  and s.last_heartbeat > n.joined_at + make_interval(secs => ${heartbeatMs / 1000})) as "isNameTaken",
       (extract(epoch from clock_timestamp()) * 1000)::float8 as "databaseMs",
-      (extract(epoch from now() - before.last_heartbeat) * 1000)::float8 as "gapMs",
+      now() - before.last_heartbeat > make_interval(secs => ${(MAX_GAP_HEARTBEATS * heartbeatMs) / 1000}) as "wasAway",
       release_total as "releaseTotal", release_done as "releaseDone",
-      extract(epoch from now() - release_started_at)::float8 as "releaseSecs"`.execute(db)
+      extract(epoch from now() - release_started_at)::float8 as "releaseSecs",
+      release_total is not null and ${isReleaseFast('n')} as "isReleaseFast"`.execute(db)
   if (!rows[0]) throw new Error('The row of this node is gone from cluster_node.')
   return rows[0]
 }

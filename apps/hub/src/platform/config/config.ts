@@ -121,6 +121,7 @@ const Settings = z.object({
   MUSTER_NODE_URL: Origin.optional(),
   MUSTER_ALLOW_PLAINTEXT_NODES: Flag.default(false),
   MUSTER_DRAIN_SECS: wholeNumber(0, 3600, 'a number of seconds from 0 to 3600').default(10),
+  MUSTER_REBALANCE: z.enum(['auto', 'manual'], { error: 'auto or manual' }).default('manual'),
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_CBC: Flag.default(true),
@@ -322,6 +323,8 @@ export type Config = {
   allowPlaintextNodes: boolean
   /** Time over which a stopping node hands its devices over to other nodes, in seconds; 0 to close all connections together. */
   drainSecs: number
+  /** Whether the nodes with most devices release their surplus by themselves after an outage. */
+  rebalance: 'auto' | 'manual'
   /** Interval of heartbeats in milliseconds; undefined for the default. Tests shorten it. */
   heartbeatMs?: number
   /** Whether connections from this machine count for their address. Tests set it, because all of their clients are on one machine. */
@@ -467,6 +470,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     nodeUrl: settings.MUSTER_NODE_URL,
     allowPlaintextNodes: settings.MUSTER_ALLOW_PLAINTEXT_NODES,
     drainSecs: settings.MUSTER_DRAIN_SECS,
+    rebalance: settings.MUSTER_REBALANCE,
     trustedProxies: settings.MUSTER_TRUSTED_PROXIES,
     proxySecret: settings.MUSTER_PROXY_SECRET,
     // Browsers resolve every name below `localhost` to their own machine, so a local hub needs no DNS entries for device pages.

@@ -186,7 +186,7 @@ type Connection = Pick<
 const END: Partial<Record<string, string>> = {
   Disconnected: ': its connection was closed or broke',
   NodeCrashed: ': the node that it was connected to failed',
-  ServerShutdown: ': the node that it was connected to was stopped',
+  ServerShutdown: ': the node that it was connected to was stopped or handed it over',
 }
 
 /**

@@ -38,6 +38,8 @@ function releaseOf({
   release_total: total,
   release_done: done,
   connection_count: connections,
+  isReleaseFast: isFast,
 }: Awaited<ReturnType<typeof shownNodes>>[number]): Node['release'] {
-  return total === null ? undefined : { total, done, leftSecs: releaseSecs(total - done, connections ?? 0) }
+  if (total === null) return undefined
+  return { total, done, leftSecs: releaseSecs(total - done, connections ?? 0, isFast) }
 }
