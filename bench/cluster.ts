@@ -26,7 +26,7 @@ import { checkLedger } from './fleet.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
 import { seedDevices } from './list-seed.ts'
 import type { AbsencesRun, ConnectRun, LedgerRun, PublishRun } from './load-client.ts'
-import { memoryKiB, treeProcessorSecs } from './processes.ts'
+import { memoryKiB, residentKiB, treeProcessorSecs } from './processes.ts'
 import type { Gets, GetsRun, Target } from './stream-client.ts'
 import type { DeviceReady } from './tunnel-device.ts'
 import {
@@ -59,6 +59,8 @@ const GROWTH = { devices: 500, publishing: 200, window: 20, secs: 6, connections
 const SEEDED_DEVICES = 100_000
 /** Number of measured starts. */
 const STARTS = 5
+/** Time, in milliseconds, in which an idle hub has given memory back: two of its intervals and a rest. */
+const IDLE_MS = 130_000
 /** Timeout of each wait for a condition, in milliseconds. */
 const WAIT_MS = 120_000
 
@@ -122,7 +124,10 @@ async function onBus({ hubs }: Nodes): Promise<void> {
   )
 }
 
-/** Connects the fleet through the proxy. Reports the number of devices at each node, and the memory that a device costs. */
+/**
+ * Connects the fleet through the proxy. Reports the number of devices at each node, the resident memory (RSS) of the nodes without a forced
+ * collection, and the memory that a device costs after one.
+ */
 async function connectFleet({ nodes, devices, client }: World): Promise<void> {
   const { front, hubs, token, database } = nodes
   const memory = async () => {
@@ -132,6 +137,9 @@ async function connectFleet({ nodes, devices, client }: World): Promise<void> {
       front: memoryKiB(front.pid).all,
     }
   }
+  const resident = (): string =>
+    `${hubs.map(({ pid }) => (residentKiB(pid) / 1024).toFixed(0)).join(', ')} MiB (RSS)`
+  report('resident memory of the nodes after their start', resident())
   const before = await memory()
   report('memory of an idle node', `${(before.nodes / hubs.length / 1024).toFixed(0)} MiB (PSS)`)
   const { certificatePem: cert, keyPem: key } = createCertificate('bench')
@@ -147,6 +155,9 @@ async function connectFleet({ nodes, devices, client }: World): Promise<void> {
     'new devices through the proxy',
     `${Math.round(devices / secs)} a second, ${counts.join(' + ')} on the nodes`,
   )
+  report('resident memory of the nodes at once', resident())
+  await pause(IDLE_MS)
+  report('resident memory of the nodes, idle', resident())
   const after = await memory()
   const each = (key: keyof typeof after): string => ((after[key] - before[key]) / devices).toFixed(1)
   report('memory of a device', `${each('nodes')} KiB in its node, ${each('front')} KiB in the proxy (PSS)`)

@@ -11,6 +11,7 @@ import {
   unknownSettings,
   unshownBannerTags,
 } from './platform/config/config.ts'
+import { releaseIdleMemory } from './platform/runtime/idle-memory.ts'
 import { createLog } from './platform/runtime/log.ts'
 import { output } from './platform/runtime/output.ts'
 import { startDemo } from './startup/demo.ts'
@@ -69,6 +70,7 @@ async function runHub(withDemo: boolean): Promise<void> {
   )
   serviceManager.ready()
   void hub.tryServers()
+  using _idle = releaseIdleMemory()
   log.info({ signal: await Promise.race([stopped, hub.outdated]) }, 'stopping')
   serviceManager.stopping()
   await drained(hub)
