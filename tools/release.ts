@@ -1,19 +1,20 @@
 // Makes a release of the version in package.json: archives and Debian packages of hub, agent and command line, `SHA256SUMS` and, if `MUSTER_RELEASE_KEY`
-// names an Ed25519 key, the signature `SHA256SUMS.sig`. `--arch` (x64, arm64) and `--out` (dist/release) choose what is made and where.
+// names an Ed25519 key, the signature `SHA256SUMS.sig`. If `MUSTER_APT_KEY` names an OpenPGP key, an apt repository is beside them. `--arch` (x64, arm64) and `--out` (dist/release) choose what is made and where.
 // The files are those of git in this checkout.
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { VERSION } from '@muster/actions/version'
+import { APT_FOLDER, aptKey, writeAptRepository } from './release/apt.ts'
 import { packFolder, signingKey, writeSums } from './release/archive.ts'
 import { writeDebianPackages } from './release/debian.ts'
 import { ARCHES, type Arch, PRODUCTS, type Product } from './release/product.ts'
 import { ROOT, run } from './release/run.ts'
 import { writeTree } from './release/tree.ts'
 
-/** Files that a release consists of. */
-const RELEASE_FILE = /^muster-.*\.(tar\.gz|deb)$|^SHA256SUMS(\.sig)?$/
+/** Files and folders that a release consists of. */
+const RELEASE_FILE = new RegExp(`^muster-.*\\.(tar\\.gz|deb)$|^SHA256SUMS(\\.sig)?$|^${APT_FOLDER}$`)
 
 try {
   await release()
@@ -32,11 +33,13 @@ async function release(): Promise<void> {
   const key = keyFile ? signingKey(keyFile) : undefined
 
   const folder = resolve(ROOT, out)
-  emptyFolder(folder)
-  run('node', [join(import.meta.dirname, 'build-console.ts')])
   const work = mkdtempSync(join(tmpdir(), 'muster-release-'))
   const downloads = join(work, 'downloads')
   try {
+    const aptKeyFile = process.env.MUSTER_APT_KEY
+    using apt = aptKeyFile ? aptKey(aptKeyFile, join(work, 'gnupg')) : undefined
+    emptyFolder(folder)
+    run('node', [join(import.meta.dirname, 'build-console.ts')])
     for (const arch of ARCHES.filter(one => chosen.includes(one))) {
       const treeOf = (product: Product): string => join(work, `${product}-${VERSION}-linux-${arch}`)
       for (const product of PRODUCTS) await writeTree(product, arch, treeOf(product), downloads)
@@ -49,6 +52,11 @@ async function release(): Promise<void> {
       if (failed) throw failed.reason
     }
     writeSums(folder, key)
+    process.stdout.write(
+      apt
+        ? `${writeAptRepository(folder, apt)} (apt repository)\n`
+        : 'No apt repository was written, because MUSTER_APT_KEY names no key.\n',
+    )
   } finally {
     rmSync(work, { recursive: true })
   }
@@ -76,6 +84,6 @@ function emptyFolder(folder: string): void {
     throw new Error(
       `--out: found ${join(folder, other)}, expected a new folder or one with only an earlier release.`,
     )
-  for (const name of files) rmSync(join(folder, name))
+  for (const name of files) rmSync(join(folder, name), { recursive: true })
   mkdirSync(folder, { recursive: true })
 }
