@@ -385,8 +385,8 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
-      ...commands,
-      databaseShares,
+    ...commands,
+    databaseShares,
     pool,
     pipeline,
     sessions,

@@ -82,11 +82,7 @@ export async function readInstance(config: Config): Promise<Instance> {
   }
 }
 
-async function readFrom(
-  connection: pg.PoolConfig,
-  config: Config,
-  signal: AbortSignal,
-): Promise<Instance> {
+async function readFrom(connection: pg.PoolConfig, config: Config, signal: AbortSignal): Promise<Instance> {
   await using database = openDatabase({ ...connection, connectionTimeoutMillis: CONNECT_MS }, () => {})
   // The first statement rejects with the reason if no connection is possible.
   const devices = await runBrief(database.db, signal, readDevices).catch((cause: Error) => {

@@ -5,7 +5,11 @@ import type { Right } from '../../platform/access/rights.ts'
 import type { Scope } from '../../platform/access/scope.ts'
 import type { DatabaseShares } from '../../platform/limits/database-shares.ts'
 import { credentialId, type PersonCaller } from '../../platform/pipeline/caller.ts'
-import { type CommandParts, commandTransaction, withinShare } from '../../platform/pipeline/command-transaction.ts'
+import {
+  type CommandParts,
+  commandTransaction,
+  withinShare,
+} from '../../platform/pipeline/command-transaction.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import { type ChannelServices, openForPerson, type PersonRight, requested } from './device-channel.ts'
 

@@ -121,7 +121,8 @@ export function refusePlainRequests(app: FastifyInstance): void {
 export function createGateway(options: GatewayOptions): Gateway {
   const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
     options
-  const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } = options
+  const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } =
+    options
   const parts: CommandParts = { db, live, jobs, log }
   const pace = new DevicePace(config.limits, limitReports)
   const webSockets = new WebSocketServer({
