@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { newId } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import type { TestHub } from './test-hub.ts'
 
 /** An audit row in the form used by tests. */
@@ -103,6 +104,7 @@ export async function deviceRow(
       fingerprint_hash: randomBytes(32),
       is_connected: isConnected,
       pending_certificates: pendingCertificates,
+      name_key: nameKey(values.name ?? values.hostname ?? ''),
       ...values,
       ...(firstSeen && { first_seen: firstSeen }),
     })

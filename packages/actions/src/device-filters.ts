@@ -1,7 +1,7 @@
 import {
   CONDITION_FIELDS,
   fieldsWith,
-  memberOf,
+  SCANNING_SORT_NAMES,
   SORT_NAMES,
   TEXT_CONDITION_FIELDS,
   TIME_CONDITION_FIELDS,
@@ -156,9 +156,7 @@ export const ColumnName = z.enum(TEXT_CONDITION_FIELDS.map(name => `#${name}` as
 export const ListColumn = z.enum(fieldsWith({}).filter(name => name !== 'name'))
 
 /** Matches the sort orders of a device list for which the hub may have to read all devices of the project. */
-export const SCANNING_DEVICE_SORT = new RegExp(
-  `^-?(?:(?:${fieldsWith({ scans: true }).map(memberOf).join('|')})$|=)`,
-)
+export const SCANNING_DEVICE_SORT = new RegExp(`^-?(?:(?:${SCANNING_SORT_NAMES.join('|')})$|=)`)
 
 /** Sort order of a device list. The prefix `=` distinguishes a property called `name` from the field `name`. */
 export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
@@ -171,7 +169,7 @@ export const DeviceSort = text(MAX_FILTER_LENGTH + 2)
     `expected a property of at most ${MAX_COLUMN_PATH_PARTS} parts between dots`,
   )
   .describe(
-    'Field to sort by, descending with a leading `-`; `=` and a name sort by a property: numbers, texts, truth values, others, not set.',
+    'Field to sort by, descending with a leading `-`; `problems` sorts by status, the gravest first; `=` and a name sort by a property: numbers, texts, truth values, others, not set.',
   )
 
 /**

@@ -41,7 +41,14 @@ export const LIST_FIELDS = {
     scans: true,
     condition: true,
   },
-  version: { type: 'text', member: 'currentVersion', words: 'Version', condition: true },
+  version: {
+    type: 'text',
+    member: 'currentVersion',
+    words: 'Version',
+    sort: true,
+    scans: true,
+    condition: true,
+  },
   update: { type: 'text', member: 'updateState', words: 'Update', condition: true, ignoresCase: true },
 } as const satisfies Record<string, ListField>
 
@@ -96,8 +103,13 @@ export function memberOf<Name extends ListFieldName>(name: Name): MemberOf<Name>
   return member as MemberOf<Name>
 }
 
-/** Sort orders of the device list by a field, ascending. */
-export const SORT_NAMES = fieldsWith({ sort: true }).map(memberOf)
+/** Sort order of the device list that has devices with problems first, the gravest first. */
+export const PROBLEMS_FIRST = 'problems' as const
+
+/** Sort orders of the device list: by a field, ascending, and by problems. */
+export const SORT_NAMES = [...fieldsWith({ sort: true }).map(memberOf), PROBLEMS_FIRST]
+/** Sort orders that no index provides, so that the hub may read all devices of the project for a page. */
+export const SCANNING_SORT_NAMES = [...fieldsWith({ scans: true }).map(memberOf), PROBLEMS_FIRST]
 export type DeviceSortName = (typeof SORT_NAMES)[number]
 
 /** Fields that a condition may compare with a text. */

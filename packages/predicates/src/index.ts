@@ -10,6 +10,8 @@ export {
   type ListField,
   type ListFieldName,
   memberOf,
+  PROBLEMS_FIRST,
+  SCANNING_SORT_NAMES,
   SORT_NAMES,
   TEXT_CONDITION_FIELDS,
   TIME_CONDITION_FIELDS,

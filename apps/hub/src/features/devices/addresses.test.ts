@@ -1,4 +1,5 @@
 import { newId } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import {
   connectDevice,
   databaseSession,
@@ -77,6 +78,26 @@ describe.each(['device', 'owner'] as const)('system information set by the %s', 
     ])
     await set({ hostname: 'pump-7' }, by)
     expect(await rowsOf()).toEqual([])
+  })
+
+  it('D10: keeps the key of the name, which the host name gives where the device has no name', async () => {
+    const keys = async () =>
+      (
+        await hub.db
+          .selectFrom('device')
+          .where('device_id', '=', deviceId)
+          .select(['name', 'hostname', 'name_key'])
+          .execute()
+      )[0]!
+    await set({ hostname: 'Pump-7' }, by)
+    expect(await keys()).toMatchObject({ name: null, hostname: 'Pump-7', name_key: nameKey('Pump-7') })
+    await owner.invoke('devices_SetName', { deviceId, name: 'Ä 10' })
+    await set({ hostname: 'pump-8' }, by)
+    expect(await keys()).toMatchObject({ hostname: 'pump-8', name_key: nameKey('Ä 10') })
+    await owner.invoke('devices_SetName', { deviceId })
+    expect(await keys()).toMatchObject({ name: null, name_key: nameKey('pump-8') })
+    await owner.invoke('devices_RemoveProperty', { deviceId, name: SYSTEM_INFO })
+    expect((await keys()).name_key).toBe(nameKey(''))
   })
 
   it('does not write rows that stay the same', async () => {

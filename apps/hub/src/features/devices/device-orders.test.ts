@@ -46,11 +46,16 @@ beforeAll(async () => {
 afterAll(() => hub[Symbol.asyncDispose]())
 
 /** Names of all devices, read in pages of `limit` or, without `limit`, as one list. */
-async function namesOf(sort: string, limit?: number, filter?: object): Promise<string[]> {
+async function namesOf(
+  sort: string,
+  limit?: number,
+  filter?: object,
+  ofProject = projectId,
+): Promise<string[]> {
   const names: string[] = []
   for (let cursor: string | undefined; ; ) {
     const page = await owner.invoke('projects_QueryDevices', {
-      projectId,
+      projectId: ofProject,
       sort,
       ...(filter && { filter }),
       ...(limit && { limit }),
@@ -193,6 +198,131 @@ it('sorts devices by the end of their last connection, and connected devices aft
   expect(down.devices.map(({ name }) => name)).toEqual(names.toReversed())
 })
 
+describe('D10: a device list sorted by name', () => {
+  const NAMES = [
+    ...['10.0.0.9', '10.0.0.10', 'Äpfel', 'apfel 2', 'device-1', 'Device-02', 'device-2', 'device-10'],
+    ...[
+      'Øresund',
+      'zebra',
+      'Αθήνα 2',
+      'насос-2',
+      'Насос-10',
+      'جهاز ٢',
+      'جهاز ١٠',
+      'पंप-२',
+      'पंप-१०',
+      '가나',
+      '각',
+      '水泵2',
+      '水泵10',
+    ],
+  ]
+  let project: string
+  let organizationId: string
+  beforeAll(async () => {
+    organizationId = await hub.organization(owner)
+    project = await hub.project(owner, organizationId)
+    for (const name of NAMES.toSorted()) await deviceRow(hub, project, { name })
+  })
+
+  it('has numbers by their value, and ignores case and accents, in pages and in the search', async () => {
+    for (const limit of [undefined, 1, 4]) {
+      expect(await namesOf('name', limit, undefined, project)).toEqual(NAMES)
+      expect(await namesOf('-name', limit, { status: 'disconnected' }, project)).toEqual(NAMES.toReversed())
+    }
+    for (const text of ['device-', 'vice-']) {
+      const found = await owner.invoke('organizations_Search', { organizationId, text })
+      expect(found.devices.map(({ name }) => name)).toEqual([
+        'device-1',
+        'Device-02',
+        'device-2',
+        'device-10',
+      ])
+    }
+  })
+
+  it('has each device once while an older node renames one, and a job makes its key', async () => {
+    const page = (cursor?: string) =>
+      owner.invoke('projects_QueryDevices', { projectId: project, sort: 'name', limit: 5, cursor })
+    const natural = await page()
+    await hub.pool.query(`update device set name = 'device-3' where name = 'device-10' and project_id = $1`, [
+      project,
+    ])
+    const renamed = NAMES.map(name => (name === 'device-10' ? 'device-3' : name))
+    const bytewise = await namesOf('name', 4, undefined, project)
+    expect(bytewise).toEqual(await namesOf('name', undefined, undefined, project))
+    expect(bytewise.toSorted()).toEqual(renamed.toSorted())
+    expect((await page(natural.nextCursor)).devices.map(({ name }) => name)).toEqual(
+      NAMES.slice(5, 7).concat(NAMES.slice(8, 11)),
+    )
+    const first = await page()
+    expect(await hub.runJob('devices_FillNameKeys', {})).toMatchObject({ status: 'Completed' })
+    const second = await page(first.nextCursor)
+    expect([...first.devices, ...second.devices].map(({ name }) => name)).toEqual(bytewise.slice(0, 10))
+    expect(await namesOf('name', 4, undefined, project)).toEqual(renamed)
+  })
+})
+
+it('D10: versions are sorted as versions, in pages as in the whole list', async () => {
+  const project = await hub.project(owner, await hub.organization(owner))
+  const versions = [
+    '0.9',
+    '1.0~rc1',
+    '1.0.0-rc.2',
+    '1.0.0-rc.10',
+    '1.0.0',
+    '1.2.0',
+    '1.10.0',
+    '2024.2',
+    '2024.11',
+    '1:0.1',
+  ]
+  for (const version of [...versions.toSorted(), versions[5]!, undefined]) {
+    const deviceId = await deviceRow(hub, project, { name: version ?? 'none' })
+    if (version === undefined) continue
+    const value = { currentVersion: version }
+    await owner.invoke('devices_SetProperty', { deviceId, name: 'dev.nexigon.ota.status', value })
+    await owner.invoke('devices_SetProperty', { deviceId, name: 'app.version', value: version })
+  }
+  const up = versions.toSpliced(5, 0, versions[5]!)
+  for (const sort of ['currentVersion', '=app.version'])
+    for (const limit of [undefined, 1, 3]) {
+      expect(await namesOf(sort, limit, undefined, project)).toEqual([...up, 'none'])
+      expect(await namesOf(`-${sort}`, limit, undefined, project)).toEqual([...up.toReversed(), 'none'])
+    }
+  // A version that no device has any more keeps its place between two pages.
+  const ask = { projectId: project, sort: 'currentVersion', limit: 4 }
+  const { nextCursor } = await owner.invoke('projects_QueryDevices', ask)
+  await hub.pool.query('update device_update set current_version = null where current_version = $1', [up[3]])
+  const next = await owner.invoke('projects_QueryDevices', { ...ask, cursor: nextCursor })
+  expect(next.devices.map(({ name }) => name)).toEqual(up.slice(4, 8))
+  const forged = Buffer.from(JSON.stringify(['=app.version', '1{}', 'd_x'])).toString('base64url')
+  const outcome = failed(
+    owner.invoke('projects_QueryDevices', { ...ask, sort: '=app.version', cursor: forged }),
+  )
+  expect(await outcome).toMatchObject({ kind: 'Invalid' })
+})
+
+it('C29: problems come first, the gravest first, then by name', async () => {
+  const project = await hub.project(owner, await hub.organization(owner))
+  const add = (name: string, health: string | null, isConnected = true) =>
+    deviceRow(hub, project, { name, health, isConnected })
+  const failing = await add('failing', null)
+  await add('offline', 'error', false)
+  await add('warned-10', 'degraded')
+  await add('warned-9', 'degraded')
+  await add('broken', 'error')
+  await add('fine-10', 'healthy')
+  await add('fine-9', null)
+  const value = { state: 'failed', lastError: 'disk full' }
+  await owner.invoke('devices_SetProperty', { deviceId: failing, name: 'dev.nexigon.ota.status', value })
+  const names = ['broken', 'failing', 'warned-9', 'warned-10', 'offline', 'fine-9', 'fine-10']
+  for (const limit of [undefined, 1, 3]) {
+    expect(await namesOf('problems', limit, undefined, project)).toEqual(names)
+    expect(await namesOf('-problems', limit, undefined, project)).toEqual(names.toReversed())
+  }
+})
+
 describe('the plans at 20,000 devices', () => {
   let large: string
   beforeAll(async () => {
@@ -234,6 +364,17 @@ describe('the plans at 20,000 devices', () => {
       expect(plan).not.toContain('Sort')
       expect(plan).not.toContain('Seq Scan')
     }
+  })
+
+  it('D10: read the next names from their index', async () => {
+    const plan = await planOf(
+      devices()
+        .where(sql<boolean>`(d.name_key, d.device_id) > (${'1a'}::text, ${'d_x'})`)
+        .orderBy(sql`d.name_key, d.device_id`)
+        .limit(51),
+    )
+    expect(plan).toContain('device_by_name_key')
+    expect(plan).not.toContain('Sort')
   })
 
   it('look up properties by their keys where the index does not suffice', async () => {

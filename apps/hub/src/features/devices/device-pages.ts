@@ -4,11 +4,13 @@ import { type RawBuilder, sql } from 'kysely'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
-import { countRows, queryPage, type SortKey } from '../../platform/database/client/page.ts'
+import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
 import { matchesFilter } from './device-filter.ts'
-import { DEVICE_SQL, LAST_SEEN_ORDER, UPDATE_SQL } from './device-sql.ts'
+import { DEVICE_SQL, LAST_SEEN_ORDER, PROBLEM_ORDER, UPDATE_SQL } from './device-sql.ts'
+import { hasAllNameKeys } from './name-keys.ts'
 import { pageByProperty } from './property-order.ts'
 import { columnText } from './property-paths.ts'
+import { pageByVersion } from './version-order.ts'
 
 type Input = ParsedInput<'projects_QueryDevices'>
 
@@ -19,14 +21,16 @@ type Input = ParsedInput<'projects_QueryDevices'>
 const MAX_LOOK_UP = 100
 
 const SORTS = {
-  // The index `device_by_name` has this expression.
+  // Order of a project with devices that have no key of their name yet. The index `device_by_name` has this expression.
   name: { by: sql`coalesce(d.name, d.hostname, '')`, type: 'text' },
   deviceId: { by: DEVICE_SQL.deviceId, type: 'text' },
   firstSeen: { by: DEVICE_SQL.firstSeen, type: 'timestamptz' },
   status: { by: DEVICE_SQL.connected, type: 'boolean' },
   pendingCertificatesCount: { by: DEVICE_SQL.pendingCertificatesCount, type: 'integer' },
   lastSeenAt: { by: LAST_SEEN_ORDER, type: 'timestamptz' },
-} as const satisfies Record<DeviceSortName, SortKey>
+  problems: { by: PROBLEM_ORDER, type: 'text' },
+  nameKey: { by: sql.ref('d.name_key'), type: 'text' },
+} as const satisfies Record<Exclude<DeviceSortName, 'currentVersion'> | 'nameKey', SortKey>
 
 const UPDATE_FIELDS = Object.keys(UPDATE_SQL)
 /** Values of `UPDATE_FIELDS` as texts, from the row `u` of `device_update`. */
@@ -84,7 +88,8 @@ type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
  * an index, when `signal` aborts. A page in such a sort order may take at most 2 s. Throws `Invalid` after the 2 s, and for a cursor of
  * another sort order.
  */
-export async function readDevicePage(db: Db, signal: AbortSignal, input: Input): Promise<DevicePage> {
+export async function readDevicePage(db: Db, signal: AbortSignal, given: Input): Promise<DevicePage> {
+  const input: PageInput = { ...given, sort: await storedSort(db, given) }
   const { sort, limit, filter } = input
   const isScan = sort !== undefined && SCANNING_DEVICE_SORT.test(sort)
   // Without `limit` the caller wants the whole list. Only the statement timeout bounds it; the 2 s are for single pages.
@@ -109,13 +114,27 @@ export async function readDevicePage(db: Db, signal: AbortSignal, input: Input):
   }
 }
 
+/** Input of a page, in an order that the contract has or in the one of the keys of names. */
+type PageInput = Input & { sort?: string | undefined }
+
+/**
+ * The order by name becomes the order by the keys of names where all devices of the project have one. A list ends in the order in which it
+ * began, so that no page repeats or leaves out devices.
+ */
+async function storedSort(db: Db, { projectId, sort, cursor }: Input): Promise<string | undefined> {
+  if (sort !== 'name' && sort !== '-name') return sort
+  const byKey = sort.replace('name', 'nameKey')
+  if (cursor !== undefined) return cursorOrder(cursor) === byKey ? byKey : sort
+  return (await hasAllNameKeys(db, projectId)) ? byKey : sort
+}
+
 /** Whether a filter has a condition. A caller may send an empty one. */
 function isFiltered(filter: Partial<NonNullable<Input['filter']>> = {}): boolean {
   return Object.values(filter).some(condition => condition !== undefined)
 }
 
 /** Page in a sort order that an index of `device` provides. */
-function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
+function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
   const query = devicesQuery(db, input)
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
@@ -143,17 +162,20 @@ function pageByIndex(db: Db, input: Input): Promise<DevicePage> {
 }
 
 /** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
-async function pageByScan(db: Db, input: Input): Promise<DevicePage> {
+async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
   const { countTotal, ...page } = input
   const query = devicesQuery(db, input)
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
-  if (property === undefined) {
+  const isByVersion = sort === 'currentVersion' || sort === '-currentVersion'
+  if (property === undefined && !isByVersion) {
     const counting = countTotal === false ? 'whole' : 'along'
     return queryPage(query, { ...page, countTotal: counting }, SORTS, sql`d.device_id`, 'firstSeen')
   }
-  const order = { property, isDescending: sort.startsWith('-') }
-  const found = await pageByProperty(db, query, order, { ...page, sort })
+  const found =
+    property === undefined
+      ? await pageByVersion(query, { ...page, sort })
+      : await pageByProperty(db, query, { property, isDescending: sort.startsWith('-') }, { ...page, sort })
   if (input.limit === undefined || input.cursor !== undefined) return found
   if (found.nextCursor === undefined) return { ...found, total: found.rows.length }
   return countTotal === false ? found : { ...found, total: await countRows(query) }

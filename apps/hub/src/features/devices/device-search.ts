@@ -11,6 +11,12 @@ import { DEVICE_SQL } from './device-sql.ts'
  */
 const LAST_CHARACTER = '\u{10ffff}'
 
+/**
+ * Maximum number of devices of a project whose name begins with the text that a search sorts by the keys of their names. Reading them takes
+ * about 5 ms. A longer text finds the others.
+ */
+const SORTED_STARTS = 2_000
+
 /** A device that a search found, with the address that matched, if any. */
 export type FoundDevice = {
   device_id: string
@@ -67,11 +73,13 @@ export async function searchDevices(
 export function devicesByStart(organizationId: string, text: string, count: number): RawBuilder<FoundDevice> {
   const own = sql`(select project_id from project where organization_id = ${organizationId}) as o`
   const byColumn = (rank: number, column: 'name' | 'hostname') => {
-    const key = sql`lower(${sql.ref(`d.${column}`)}) collate "C"`
+    const start = sql`lower(${sql.ref(`d.${column}`)}) collate "C"`
     return sql`(select ${sql.lit(rank)} as rank, h.* from ${own} cross join lateral (
-      select ${key} as key, d.device_id, null::text as address, null::text as interface from device d
-       where d.project_id = o.project_id and ${key} >= lower(${text}::text) and ${key} < lower(${text + LAST_CHARACTER}::text)
-       order by ${key} limit ${count}) h order by key limit ${count})`
+      select name_key as key, device_id, null::text as address, null::text as interface from (
+        select d.name_key, d.device_id from device d
+         where d.project_id = o.project_id and ${start} >= lower(${text}::text) and ${start} < lower(${text + LAST_CHARACTER}::text)
+         order by ${start} limit ${SORTED_STARTS}) s
+       order by key, device_id limit ${count}) h order by key limit ${count})`
   }
   const byAddress = (rank: number, { key, condition }: AddressMatch) =>
     sql`(select ${sql.lit(rank)} as rank, h.* from ${own} cross join lateral (
@@ -89,7 +97,7 @@ export function devicesByStart(organizationId: string, text: string, count: numb
     select ${COLUMNS}, h.address, h.interface from (${sql.join(hits, sql` union all `)}) h
       join device d on d.device_id = h.device_id
       join project p on p.project_id = d.project_id and p.organization_id = ${organizationId}
-     order by h.rank, h.key collate "C", lower(coalesce(d.name, d.hostname, '')), d.device_id`
+     order by h.rank, h.key collate "C", d.name_key, d.device_id`
 }
 
 /** Indexed key of the row `a` of `device_address`, and the condition that it begins with a text. */
@@ -122,7 +130,7 @@ function devicesByPart(
       from device d join project p on p.project_id = d.project_id
      where p.organization_id = ${organizationId} and d.search_text like lower(${partPattern(text)})
        and d.device_id <> all (${known}::text[])
-     order by lower(coalesce(d.name, d.hostname, '')), d.device_id limit ${count}`
+     order by d.name_key, d.device_id limit ${count}`
 }
 
 /** Field in which a device was found. `start` and `end` are the position of the found part in `value`, in characters. */

@@ -2,6 +2,7 @@ import { CERTIFICATE_ENDS_SOON_DAYS } from '@muster/actions'
 import type { DeviceFieldName } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import { HAS_SHARED_IDENTITY } from '../../link/gateway/shared-identity.ts'
+import { HAS_FAILED } from '../software/index.ts'
 
 /** End of the last connection of a device that is not connected. The device's row has only the beginning of that connection. */
 export const LAST_END = sql`(
@@ -28,6 +29,17 @@ export const STATUS_SQL = {
   offline: sql<boolean>`not d.is_connected`,
 }
 const STATUS_CASES = Object.entries(STATUS_SQL).map(([status, is]) => sql`when ${is} then ${sql.lit(status)}`)
+
+/**
+ * Sort key of the order with problems first: devices with an error, a failed update, a warning, disconnected devices, then all others, each in
+ * the order of their names.
+ */
+export const PROBLEM_ORDER = sql`(case
+  when ${STATUS_SQL.error} then '0'
+  when d.device_id in (select u.device_id from device_update u where ${HAS_FAILED}) then '1'
+  when ${STATUS_SQL.warning} then '2'
+  when ${STATUS_SQL.offline} then '3'
+  else '4' end || d.name_key) collate "C"`
 
 /**
  * Fields in the row `u` of `device_update`, which a device has once it reports the status of its update. A query reads `u` by a join or in

@@ -1,6 +1,7 @@
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { cutPage, type RowPlace, readCursor, wrongCursor } from '../../platform/database/client/page.ts'
+import { inVersionOrder, isVersionProperty } from './version-order.ts'
 
 /**
  * Number of entries of the index `device_property_value` that are read in index order. If they contain too few devices of the project,
@@ -25,6 +26,8 @@ const RANGES: readonly RawBuilder<boolean>[] = [
   sql`${VALUE} = 'null'::jsonb`,
   sql`${VALUE} is null`,
 ]
+/** Range number of strings. */
+const STRINGS = 1
 /** Range number of devices without the property. They are last in both sort directions, newest first. */
 const ABSENT = RANGES.length
 
@@ -39,7 +42,7 @@ type PropertyOrder = { property: string; isDescending: boolean }
 
 /**
  * Reads one page of devices sorted by the value of a property: numbers, strings, booleans, null, other values, and then devices without
- * the property. The sort direction applies within each of these kinds and does not change their sequence. `devices` selects from the
+ * the property. The strings of a property whose name ends with `version` are sorted as versions. The sort direction applies within each of these kinds and does not change their sequence. `devices` selects from the
  * devices `d` of a project. Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another sort order.
  */
 export async function pageByProperty<Row>(
@@ -79,11 +82,40 @@ async function presentRows<Row>(
   place: Place,
   count: number | undefined,
 ): Promise<(Row & RowPlace)[]> {
+  if (place.range === STRINGS && isVersionProperty(order.property))
+    return versionRows(devices, order, place, count)
   if (count !== undefined) {
     const found = await windowQuery(devices, order, place, count).execute()
     if (found.length === count || (await isWholeRange(db, order, place))) return found
   }
   return valuesQuery(devices, order, place, count).execute()
+}
+
+/** Rows of the strings of a property that has versions. */
+async function versionRows<Row>(
+  devices: DeviceQuery<Row>,
+  order: PropertyOrder,
+  { range, last }: Place,
+  count: number | undefined,
+): Promise<(Row & RowPlace)[]> {
+  const query = await inVersionOrder(joinValues(devices, order, { range }), {
+    version: sql<string>`v.value #>> '{}'`,
+    isDescending: order.isDescending,
+    after: last && { version: textOf(last.value), deviceId: last.deviceId },
+    count,
+  })
+  return query.select(sql<string>`v.value::text`.as('__key')).execute() as Promise<(Row & RowPlace)[]>
+}
+
+/** The string of a place, which has it as JSON. Throws `Invalid` for a cursor that has another value. */
+function textOf(value: string): string {
+  try {
+    const text: unknown = JSON.parse(value)
+    if (typeof text === 'string' && !text.includes('\0')) return text
+  } catch {
+    // Rejected below, as any other value.
+  }
+  throw wrongCursor()
 }
 
 /** Condition that the value of a property `p` is in a range, after the given place. */
@@ -123,20 +155,24 @@ async function isWholeRange(db: Db, order: PropertyOrder, place: Place): Promise
   return rows[0]!.count < WINDOW_ENTRIES
 }
 
-/**
- * Query for the devices of a project with a value in a range. `offset 0` makes PostgreSQL look up the property of each device by its
- * key. Otherwise, the planner would read the properties of all projects.
- */
+/** Query for the devices of a project with a value in a range. */
 export function valuesQuery<Row>(
   devices: DeviceQuery<Row>,
   order: PropertyOrder,
   place: Place,
   count: number | undefined,
 ): DeviceQuery<Row & RowPlace> {
+  return inOrder(joinValues(devices, order, place), order, count)
+}
+
+/**
+ * Joins the devices of a project with their value in a range. `offset 0` makes PostgreSQL look up the property of each device by its key.
+ * Otherwise, the planner would read the properties of all projects.
+ */
+function joinValues<Row>(devices: DeviceQuery<Row>, order: PropertyOrder, place: Place): DeviceQuery<Row> {
   const value = sql`(
     select ${VALUE} as value from device_property p where p.device_id = d.device_id and ${isInRange(order, place)} offset 0)`
-  const joined = devices.innerJoinLateral(value.as('v') as never, join => join.onTrue())
-  return inOrder(joined, order, count)
+  return devices.innerJoinLateral(value.as('v') as never, join => join.onTrue())
 }
 
 function inOrder<Row>(

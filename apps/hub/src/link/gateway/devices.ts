@@ -1,4 +1,5 @@
 import { newId, publicIdOf } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import { hashSecret } from '../../platform/credentials/secrets.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 
@@ -14,6 +15,7 @@ export async function addDevice(tx: Tx, projectId: string, fingerprint: string):
       project_id: projectId,
       fingerprint_id: publicIdOf(fingerprint),
       fingerprint_hash: hashSecret(fingerprint),
+      name_key: nameKey(''),
     })
     .onConflict(conflict => conflict.columns(['project_id', 'fingerprint_hash']).doNothing())
     .returning('device_id')

@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { RawJson } from '@muster/actions/exact-json'
+import { nameKey } from '@muster/predicates/name-key'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Tables } from '../../platform/database/schema.ts'
@@ -169,7 +170,12 @@ async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> 
   if (!column) return
   // Serializes changes of properties with one summary column, such as the two names of the system information. The later change
   // then sees the earlier change.
-  await tx.selectFrom('device').where('device_id', '=', deviceId).select('name').forNoKeyUpdate().execute()
+  const device = await tx
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('name')
+    .forNoKeyUpdate()
+    .executeTakeFirst()
   const latest = await tx
     .selectFrom('device_property')
     .where('device_id', '=', deviceId)
@@ -178,9 +184,13 @@ async function summarize(tx: Tx, deviceId: string, name: string): Promise<void> 
     .orderBy('last_updated', 'desc')
     .limit(1)
     .executeTakeFirst()
+  const shown = latest ? summaryOf(latest.name, latest.value.text)[column] : null
   await tx
     .updateTable('device')
-    .set({ [column]: latest ? summaryOf(latest.name, latest.value.text)[column] : null })
+    .set({
+      [column]: shown,
+      ...(column === 'hostname' && { name_key: nameKey(device?.name ?? shown ?? '') }),
+    })
     .where('device_id', '=', deviceId)
     .execute()
   if (column === 'hostname') await writeAddresses(tx, deviceId, latest)

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
 import { Batcher } from '@muster/concurrency'
+import { nameKey } from '@muster/predicates/name-key'
 import type pg from 'pg'
 import { BATCHED_WRITES } from '../../platform/database/client/batched-writes.ts'
 import { isConnectionError } from '../../platform/database/client/errors.ts'
@@ -59,10 +60,10 @@ type IngestOptions = {
  *
  * `parts` lists the optional parts of the statement. A batch without them has a cheaper statement:
  * - `updates` writes the rows of `device_update`, for a batch with update statuses.
- * - `info` writes the column `addresses_version` of devices, for a batch with system information.
+ * - `info` writes the columns `name_key` and `addresses_version` of devices, for a batch with system information.
  * - `addresses` writes the rows of `device_address`, for a batch with system information whose addresses may have changed.
  *
- * The values of each part are a further parameter, from `$9` on.
+ * The values of each part are a further parameter, from `$10` on.
  *
  * Returns a row for each write that was not stored (late, protected or of an unknown device), that repeats the stored value, or that is
  * system information.
@@ -70,8 +71,8 @@ type IngestOptions = {
 const upsertProperties = (parts: readonly Part[]): string => `
     with input as (
       select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor${parts.includes('info') ? ', d.addresses_version' : ''}
-        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[]${parts.map((part, at) => `, $${9 + at}::${PARTS[part].type}[]`).join('')}) with ordinality
-          as i (device_id, name, value, is_plain, actor, hostname, health${parts.map(part => `, ${part}_value`).join('')}, at)
+        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[], $9::text[]${parts.map((part, at) => `, $${10 + at}::${PARTS[part].type}[]`).join('')}) with ordinality
+          as i (device_id, name, value, is_plain, actor, hostname, health, host_key${parts.map(part => `, ${part}_value`).join('')}, at)
         left join device d using (device_id)
     ), old as (
       select p.device_id, p.name, p.value::text as value, p.version, p.protected
@@ -99,8 +100,8 @@ const upsertProperties = (parts: readonly Part[]): string => `
         from written join change using (device_id, name)
        where old_value is distinct from value and name <> all ($8::text[])
     ), summary as (
-      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('info') ? SET_ADDRESSES_VERSION : ''}
-        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('info') ? INFO_OF_DEVICE : ''}
+      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('info') ? SET_NAME_KEY + SET_ADDRESSES_VERSION : ''}
+        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('info') ? KEY_OF_DEVICE + INFO_OF_DEVICE : ''}
                 from written join change using (device_id, name)
                where hostname is not null or health is not null group by device_id) s
        where d.device_id = s.device_id
@@ -154,6 +155,10 @@ const WRITE_ADDRESSES = `, informed as (
        order by device_id, address
       on conflict (device_id, address) do update set interface = excluded.interface
     )`
+
+/** Makes the key of the name from the host name where the device has no name. A batch may hold both names of the system information. */
+const SET_NAME_KEY = `, name_key = case when s.hostname is null or d.name is not null then d.name_key else s.host_key end`
+const KEY_OF_DEVICE = `, (array_agg(host_key order by hostname desc nulls last))[1] as host_key`
 
 /**
  * Value of `info` for system information whose addresses the statement writes too. Any other value of `info` is the version of the stored
@@ -437,6 +442,7 @@ export class Ingest {
       summaries.map(summary => summary.hostname),
       summaries.map(summary => summary.health),
       SYSTEM_INFO,
+      summaries.map(({ hostname }) => (hostname === null ? null : nameKey(hostname))),
       ...parts.map(part => values[part]),
     ])
     const changed = new Set(rows)

@@ -1,3 +1,4 @@
+import { nameKey } from '@muster/predicates/name-key'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Sets the name of a device, or removes it. */
@@ -7,12 +8,12 @@ export const devices_SetName = handler(
     const before = await tx
       .selectFrom('device')
       .where('device_id', '=', deviceId)
-      .select('name')
+      .select(['name', 'hostname'])
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
     await tx
       .updateTable('device')
-      .set({ name: name ?? null })
+      .set({ name: name ?? null, name_key: nameKey(name ?? before.hostname ?? '') })
       .where('device_id', '=', deviceId)
       .execute()
     await events.emit(

@@ -139,6 +139,16 @@ export function readCursor(cursor: string, order: string): [value: string, id: s
   throw wrongCursor()
 }
 
+/** Order of the list to which a cursor belongs; `undefined` if the cursor is malformed. */
+export function cursorOrder(cursor: string): string | undefined {
+  try {
+    const [order]: unknown[] = JSON.parse(Buffer.from(cursor, 'base64url').toString())
+    return typeof order === 'string' ? order : undefined
+  } catch {
+    return undefined
+  }
+}
+
 /** Makes the error for a malformed cursor and for a cursor of another sort order. */
 export function wrongCursor(): ActionError {
   return new ActionError(
