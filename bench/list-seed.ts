@@ -1,3 +1,4 @@
+import { nameKey } from '@muster/predicates/name-key'
 import type { BenchHub } from './hub-process.ts'
 
 /** Number of days over which the seeded events are spread, equal to the default retention. Each day has its own partition. */
@@ -39,7 +40,23 @@ export async function seedDevices(
             now() - i * interval '1 second', 'Disconnected'
        from generate_series(5, ${count}, 5) i, generate_series(1, 3) n`,
   )
+  await makeNameKeys(hub)
   await hub.query('vacuum analyze device, device_property, device_connection')
+}
+
+/** Makes the keys by which lists sort names, as the job `devices_FillNameKeys` does. */
+async function makeNameKeys(hub: Pick<BenchHub, 'query'>): Promise<void> {
+  const devices = (await hub.query(
+    `select device_id, coalesce(name, hostname, '') as shown from device`,
+  )) as {
+    device_id: string
+    shown: string
+  }[]
+  await hub.query(
+    `update device d set name_key = i.name_key from unnest($1::text[], $2::text[]) as i (device_id, name_key)
+      where d.device_id = i.device_id`,
+    [devices.map(device => device.device_id), devices.map(device => nameKey(device.shown))],
+  )
 }
 
 /** Adds events of the last 90 days, evenly spread over days and the first 1,000 devices. */

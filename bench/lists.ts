@@ -106,7 +106,7 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
     '<= x2.0',
     ratio <= 2,
   )
-  for (const sort of ['=site', '-=floor', 'lastSeenAt', '-lastSeenAt']) {
+  for (const sort of ['name', 'problems', '=version', '=site', '-=floor', 'lastSeenAt', '-lastSeenAt']) {
     const sorted = queryLoad(hub, cookie, 'projects_QueryDevices', {
       projectId,
       limit: PAGE_SIZE,

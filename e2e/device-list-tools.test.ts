@@ -397,6 +397,40 @@ it('counts after the rows, and not again while nothing changes', async () => {
   expect(requests).toBe(1)
 })
 
+it('C29: shows the reasons of failed updates with their counts, and keeps the order with problems first', async () => {
+  await page.goto(address)
+  await page.getByRole('button', { name: 'Update failed', exact: true }).click()
+  await page.getByRole('columnheader', { name: 'Last error' }).waitFor()
+  await page.getByText('no space on disk 275', { exact: true }).waitFor()
+  const reason = page.getByRole('button', { name: 'no space on disk # 10', exact: true })
+  await reason.waitFor()
+  await expectGoodScreen(page, 'device-list-reasons')
+  await reason.click()
+  await page.waitForURL(/error=no(\+|%20)space/)
+  await reason.click()
+  await page.waitForURL(url => !url.searchParams.has('error'))
+  await page
+    .getByRole('button', { name: 'No preset', exact: true })
+    .or(page.getByRole('button', { name: 'All', exact: true }))
+    .first()
+    .click()
+  await page.getByRole('columnheader', { name: 'Last error' }).waitFor({ state: 'detached' })
+  const kept = page.waitForResponse(
+    response =>
+      response.url().endsWith('/users_SetView') && response.request().postData()!.includes('problems'),
+  )
+  await page.getByRole('button', { name: 'Problems first', exact: true }).click()
+  await page.waitForURL(/sort=problems/)
+  await rows().first().getByText('Error').waitFor()
+  await passSavingTime()
+  await kept
+  await page.goto(address)
+  await rows().first().getByText('Error').waitFor()
+  await page.getByRole('button', { name: 'Problems first', exact: true, pressed: true }).click()
+  await page.waitForURL(/sort=-firstSeen/)
+  await passSavingTime()
+})
+
 it('links the failed update of a device to the devices that failed with the same error', async () => {
   await page.goto(`${address}?show=updateFailed`)
   await page.getByText('10 of 300 devices').waitFor()

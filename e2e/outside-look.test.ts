@@ -244,7 +244,7 @@ it('C16: shows no pulse before there is a token, and a hint about what the filte
   await page.getByRole('button', { name: 'Create Token' }).click()
   await pulse.waitFor()
   await page.goto(`${projectUrl}/devices`)
-  await page.getByPlaceholder('Filter by name, host name or id', { exact: true }).waitFor()
+  await page.getByPlaceholder('Filter by name, id or address', { exact: true }).waitFor()
 })
 
 it('C17: sends each query once on a fresh load, even if the live stream opens late', async () => {

@@ -109,7 +109,9 @@ const SoftwareCondition = z.union([
 
 /** Filter of a device list. A device matches if all parts hold. */
 export const DeviceFilter = z.object({
-  text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a name, host name or id.'),
+  text: optionalText(text(MAX_FILTER_LENGTH)).describe(
+    'Part of a name, host name or id, or the beginning of an address as in `address`.',
+  ),
   address: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Beginning of an IP or MAC address of the device in any notation, or of the last three bytes of a MAC address.',
   ),
@@ -149,8 +151,10 @@ export const DeviceFilter = z.object({
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 
-/** Columns whose values are suggested like those of properties. The prefix `#` tells them from properties. */
-export const ColumnName = z.enum(TEXT_CONDITION_FIELDS.map(name => `#${name}` as const))
+/** Columns whose values are counted like those of properties. The prefix `#` tells them from properties. */
+export const ColumnName = z.enum(
+  [...TEXT_CONDITION_FIELDS, 'updateError' as const].map(name => `#${name}` as const),
+)
 
 /** Columns of a device list that do not show a property, after the column of the name. */
 export const ListColumn = z.enum(fieldsWith({}).filter(name => name !== 'name'))

@@ -358,7 +358,8 @@ export const projects = {
     audit: ['projectId', 'blockId'],
   }),
   projects_QueryPendingCertificates: query({
-    summary: 'Pending certificates of a project in groups, the newest group first.',
+    summary:
+      'Pending certificates of a project in groups: groups unlike the others first, then the newest group.',
     cost: 'brief',
     input: z.object({
       projectId: ProjectId,
@@ -408,6 +409,12 @@ export const projects = {
       groups: z.array(
         z.object({
           groupKey: z.string(),
+          isUnlike: z
+            .literal(true)
+            .optional()
+            .describe(
+              'Present if a certificate in it is unlike the others: its device has another one, another device has it, or its address is new for its token.',
+            ),
           tokenId: DeploymentTokenId.optional(),
           tokenName: z.string().optional().describe('Absent where the token is deleted or was not recorded.'),
           isTokenDeleted: z.boolean(),
@@ -483,7 +490,9 @@ export const projects = {
     cost: 'brief',
     input: z.object({
       projectId: ProjectId,
-      property: z.union([PropertyName, ColumnName]).describe('Name of a property, or a column.'),
+      property: z
+        .union([PropertyName, ColumnName])
+        .describe('Name of a property, or a column; `#updateError` counts the reasons of failed updates.'),
       filter: optional(DeviceFilter),
       text: optionalText(text(MAX_FILTER_LENGTH)).describe('Part of a value.'),
       limit: optional(z.int().min(1).max(MAX_SUGGESTED_VALUES)).describe('20 when missing.'),

@@ -51,7 +51,10 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     .command('list <project>')
     .description('list the devices, by first seen')
     .option('--limit <count>', 'maximum number of rows', wholeNumber(1))
-    .option('--text <text>', 'only devices with this text in name, host name or id')
+    .option(
+      '--text <text>',
+      'only devices with this text in name, host name or id, or at the start of an address',
+    )
     .option(
       '--where <predicate>',
       'only devices for which this holds, such as \'label.site = "pier4"\'',

@@ -29,13 +29,14 @@ const ETH0_ROWS = [
 let hub: TestHub
 let owner: TestUser
 let projectId: string
+let organizationId: string
 let device: FakeDevice
 let deviceId: string
 
 beforeAll(async () => {
   hub = await testHub()
   const fleet = await hub.fleet()
-  ;({ owner, projectId } = fleet)
+  ;({ owner, projectId, organizationId } = fleet)
   device = await connectDevice({ url: hub.url, token: fleet.token })
   deviceId = device.deviceId
 })
@@ -214,7 +215,7 @@ it('follows a device that repeats its networks after a person has changed or rem
   expect(await rowsOf()).toEqual(ETH0_ROWS)
 })
 
-it('finds devices of a list by the beginning of an address in any notation, without reading all addresses', async () => {
+it('C29: finds devices of a list by the beginning of an address in any notation, without reading all addresses', async () => {
   const others = await hub.project(owner, await hub.organization(owner))
   const value = {
     networks: [
@@ -243,6 +244,26 @@ it('finds devices of a list by the beginning of an address in any notation, with
   ])
     expect(await found(text), text).toEqual([deviceId])
   for (const text of ['0.2.17', '203.0.', 'wan0', '9a-bc']) expect(await found(text), text).toEqual([])
+  // C29: the text of the list finds what the search of the console finds.
+  for (const text of [
+    '192.0.2.',
+    '2001:DB8:7',
+    '029a.bcde',
+    'de-f0-11',
+    deviceId.slice(3, 12).toLowerCase(),
+  ]) {
+    const input = { projectId, filter: { text }, limit: 10 }
+    const { devices } = await owner.invoke('projects_QueryDevices', input)
+    const search = await owner.invoke('organizations_Search', { organizationId, text })
+    expect(
+      devices.map(device => device.deviceId),
+      text,
+    ).toEqual([deviceId])
+    expect(
+      search.devices.filter(one => one.projectId === projectId).map(one => one.deviceId),
+      text,
+    ).toEqual([deviceId])
+  }
 
   await hub.pool.query(
     `with added as (

@@ -1,9 +1,8 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
-import { partPattern } from '../../platform/database/client/page.ts'
 import { HAS_FAILED, matchesSoftware } from '../software/index.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
-import { addressMatches } from './device-search.ts'
+import { hasAddress, matchesSearch } from './device-search.ts'
 import { DEVICE_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
 import { matchesPredicate } from './predicate-sql.ts'
@@ -33,7 +32,7 @@ const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) =>
     hasUpdate(sql`${HAS_FAILED} and ${UPDATE_SQL.targetVersion} is not distinct from ${targetVersion ?? null}
       and ${UPDATE_SQL.updateError} is not distinct from ${error ?? null}`),
   updateError: error => hasUpdate(sql`${HAS_FAILED} and ${UPDATE_SQL.updateError} = ${error}`),
-  text: text => sql`d.search_text like lower(${partPattern(text)})`,
+  text: matchesSearch,
   properties: properties => allOf(properties.map(matchesProperty)),
   fields: fields => allOf(fields.map(matchesField)),
   predicate: predicate => matchesPredicate(predicate),
@@ -56,15 +55,4 @@ function allOf(conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> 
 
 function hasUpdate(condition: RawBuilder<unknown>): RawBuilder<boolean> {
   return sql`d.device_id in (select u.device_id from device_update u where ${condition})`
-}
-
-/** Condition that an address of a device begins with a text. A text that cannot be the beginning of an address matches no device. */
-function hasAddress(text: string, projectId: string): RawBuilder<boolean> {
-  const matches = addressMatches(text).map(
-    ({ condition }) =>
-      sql`select a.device_id from device_address a where a.project_id = ${projectId} and ${condition}`,
-  )
-  return matches.length === 0
-    ? sql<boolean>`false`
-    : sql<boolean>`d.device_id in (${sql.join(matches, sql` union all `)})`
 }

@@ -118,6 +118,28 @@ export function addressMatches(text: string): AddressMatch[] {
   ]
 }
 
+/**
+ * Condition that the search of a project finds a device: a part of its name, host name or id, or the beginning of an address. The surrounding
+ * query must use the alias `d` for `device`.
+ */
+export function matchesSearch(text: string, projectId: string): RawBuilder<boolean> {
+  const hasPart = sql<boolean>`d.search_text like lower(${partPattern(text)})`
+  return addressMatches(text).length === 0
+    ? hasPart
+    : sql<boolean>`(${hasPart} or ${hasAddress(text, projectId)})`
+}
+
+/** Condition that an address of a device begins with a text. A text that cannot be the beginning of an address matches no device. */
+export function hasAddress(text: string, projectId: string): RawBuilder<boolean> {
+  const matches = addressMatches(text).map(
+    ({ condition }) =>
+      sql`select a.device_id from device_address a where a.project_id = ${projectId} and ${condition}`,
+  )
+  return matches.length === 0
+    ? sql<boolean>`false`
+    : sql<boolean>`d.device_id in (${sql.join(matches, sql` union all `)})`
+}
+
 /** Devices with the text anywhere in their name, host name or id. */
 function devicesByPart(
   organizationId: string,

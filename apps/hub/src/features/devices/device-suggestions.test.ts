@@ -336,7 +336,7 @@ describe('counts of devices', () => {
     expect(counts).toEqual([5, 1, 2, 0, 2])
   })
 
-  it('find the devices whose update failed with the same error by an index', async () => {
+  it('C29: find the devices whose update failed with the same error by an index, and count them', async () => {
     const grouped = await hub.project(owner, organizationId)
     for (const disk of [1, 2, 3]) {
       const deviceId = await deviceRow(hub, grouped, { name: `disk ${disk}` })
@@ -355,6 +355,13 @@ describe('counts of devices', () => {
       sort: 'name',
     })
     expect(devices.map(({ name }) => name)).toEqual(['disk 1', 'disk 2'])
+    // C29: the reasons of the failed updates, with their numbers of devices.
+    const reasons = await owner.invoke('projects_QueryPropertyValues', {
+      projectId: grouped,
+      property: '#updateError',
+      filter: { preset: 'updateFailed' },
+    })
+    expect(reasons.values).toEqual([{ value: 'disk # is full', deviceCount: 2 }])
     const { counts } = await owner.invoke('projects_QueryDeviceCounts', {
       projectId: grouped,
       filters: [

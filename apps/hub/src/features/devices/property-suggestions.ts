@@ -1,4 +1,3 @@
-import type { TEXT_CONDITION_FIELDS } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { partPattern } from '../../platform/database/client/page.ts'
@@ -133,7 +132,7 @@ export function sampledValues(
   condition: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
   const values = property.startsWith('#')
-    ? fieldOfSample(UPDATE_SQL[property.slice(1) as (typeof TEXT_CONDITION_FIELDS)[number]])
+    ? fieldOfSample(UPDATE_SQL[property.slice(1) as keyof typeof UPDATE_SQL])
     : propertyOfSample(property)
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),

@@ -3,7 +3,7 @@ import { type KeyboardEvent, type PointerEvent, useRef } from 'react'
 import { nameWidth } from '../../../ui/app/CutMiddle.tsx'
 import { SortHead } from '../../../ui/app/column-heads.tsx'
 import styles from './ColumnHead.module.css'
-import { propertyOf } from './column-ids.ts'
+import { LAST_ERROR, propertyOf } from './column-ids.ts'
 import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import { type DeviceTableModel, MAX_WIDTH_PX, MIN_WIDTH_PX } from './device-table.ts'
@@ -27,8 +27,10 @@ type ColumnHeadProps = {
 
 /** Head of a column: its name, which sorts the list if the hub can sort by this column, and an edge that changes the width. */
 export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort }: ColumnHeadProps) {
-  const { label, sort: field, className } = columnOf(column.id)
+  const { label: name, sort: field, className } = columnOf(column.id)
   const path = propertyOf(column.id)
+  // The column of a preset has words. Where a person has chosen it, it has its path, as in the list of columns.
+  const label = isMatched && path === LAST_ERROR ? 'Last error' : name
   const words =
     path === undefined ? (
       label
@@ -37,7 +39,7 @@ export function ColumnHead({ column, isMatched, isMember, longest, sort, onSort 
         {isMatched && <ListFilterPlus className="icon small-icon" aria-hidden />}
         {/* The path is cut at its beginning, because paths differ at their ends. `bdi` keeps the dots of the path in their places. */}
         <span className="truncated" dir="rtl">
-          <bdi dir="ltr">{path}</bdi>
+          <bdi dir="ltr">{label}</bdi>
         </span>
       </span>
     )

@@ -1,5 +1,6 @@
 import { type ActionInput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
-import { Columns3, ListFilterPlus } from 'lucide-react'
+import { PROBLEMS_FIRST } from '@muster/predicates'
+import { ArrowDownWideNarrow, Columns3, ListFilterPlus } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useId, useState } from 'react'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
@@ -8,6 +9,7 @@ import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { Button } from '../../../ui/Button.tsx'
+import { DEFAULT_SORT } from './all-devices-input.ts'
 import type { ColumnView } from './column-view.ts'
 import type { Condition } from './conditions.ts'
 import styles from './DeviceTools.module.css'
@@ -95,7 +97,7 @@ export function DeviceTools({
           value={search.q ?? ''}
           onChange={onText}
           label="Filter devices"
-          placeholder="Filter by name, host name or id"
+          placeholder="Filter by name, id or address"
         />
         {isNarrow ? (
           <Suspense>
@@ -123,6 +125,14 @@ export function DeviceTools({
             </Button>
             <Matches total={total} of={of} isUncounted={isUncounted} />
             <span className="grow" />
+            <Button
+              variant="ghost"
+              icon={ArrowDownWideNarrow}
+              aria-pressed={sort === PROBLEMS_FIRST}
+              onClick={() => onSort(sort === PROBLEMS_FIRST ? DEFAULT_SORT : PROBLEMS_FIRST)}
+            >
+              Problems first
+            </Button>
             <Button
               id={`${id}-columns`}
               variant="ghost"

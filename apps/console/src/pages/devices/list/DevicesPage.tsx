@@ -22,7 +22,7 @@ import { useCurrentBulk } from '../../bulk/waiting-deletion.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
 import { DEFAULT_SORT } from './all-devices-input.ts'
 import { isHealth } from './attention.ts'
-import { propertyColumn, propertyOf } from './column-ids.ts'
+import { LAST_ERROR, propertyColumn, propertyOf } from './column-ids.ts'
 import { type ColumnView, columnsBeside, isDefaultView } from './column-view.ts'
 import { type Condition, isColumnName, parseConditions, writeConditions } from './conditions.ts'
 import styles from './DevicesPage.module.css'
@@ -46,6 +46,9 @@ const FleetSheet = lazy(async () => ({
 }))
 const NothingMatches = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/NothingMatches.tsx'))).NothingMatches,
+}))
+const FailureReasons = lazy(async () => ({
+  default: (await loadCode(() => import('./lazy/FailureReasons.tsx'))).FailureReasons,
 }))
 const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
@@ -85,7 +88,11 @@ function Devices({ projectId }: { projectId: string }) {
   const search = view.sort && !asked.sort ? { ...asked, sort: view.sort } : asked
   const isOrderKnown = isKnown || asked.sort !== undefined
   const sort = sortOf(search)
-  const filtered = useMemo(() => shownBy(conditions), [conditions])
+  const isFailed = search.show === 'updateFailed'
+  const filtered = useMemo(
+    () => (isFailed ? [LAST_ERROR, ...shownBy(conditions)] : shownBy(conditions)),
+    [conditions, isFailed],
+  )
   const matched = useMemo(
     () => columnsBeside(view, [...[sortedProperty(sort) ?? []].flat(), ...filtered]),
     [view, sort, filtered],
@@ -286,6 +293,11 @@ function Devices({ projectId }: { projectId: string }) {
               deviceCount={shapeCount}
               onChange={changeFilter}
             />
+            {isFailed && (
+              <Suspense>
+                <FailureReasons projectId={projectId} search={search} onChange={change} />
+              </Suspense>
+            )}
             {isNarrow && total !== deviceCount && (
               <Matches total={total} of={deviceCount} isUncounted={isUncounted} />
             )}

@@ -8,6 +8,9 @@ export function propertyColumn(path: string): string {
   return `=${path}`
 }
 
+/** Path of the error of a failed update, whose column comes with the preset of failed updates. */
+export const LAST_ERROR = 'dev.nexigon.ota.status.lastError'
+
 /** Path of the property that a column shows; `undefined` for the other columns. */
 export function propertyOf(columnId: string): string | undefined {
   return columnId.startsWith('=') ? columnId.slice(1) : undefined

@@ -6,6 +6,7 @@ it('C31: folds at least four like acts of one actor within 60 s into one line', 
   const rename = (second: number, userId = 'u_1'): Entry =>
     ({
       entryId: `audit ${second} ${userId}`,
+      eventId: `${second} ${userId}`,
       type: 'audit',
       kind: 'person',
       event: 'devices_NameChanged',

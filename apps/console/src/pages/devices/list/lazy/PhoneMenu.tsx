@@ -1,4 +1,5 @@
 import type { ActionInput } from '@muster/actions/client'
+import { PROBLEMS_FIRST } from '@muster/predicates'
 import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
 import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
 import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../../ui/app/Menu.tsx'
@@ -7,6 +8,7 @@ import { Button } from '../../../../ui/Button.tsx'
 /** Sort orders that the menu offers on a phone, where the heads of the columns are hidden. */
 const ORDERS = [
   { value: '-firstSeen', label: 'Newest first' },
+  { value: PROBLEMS_FIRST, label: 'Problems first' },
   { value: 'name', label: 'By name' },
   { value: 'lastSeenAt', label: 'Not seen for longest first' },
   { value: '-pendingCertificatesCount', label: 'Pending first' },

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly reason: string
+  readonly reasons: string
+}
+export default styles
