@@ -32,6 +32,9 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
   // Step 1: open the list.
   await page.getByRole('link', { name: 'Review pending certificates' }).click()
   await table().getByText('20 new devices').waitFor()
+  // C30: the odd device stands above the batch, and is marked.
+  await table().getByText('Unlike the others').waitFor()
+  expect(await table().getByRole('row').nth(1).innerText()).toMatch(/1 new device\s+Unlike the others/)
   await page
     .getByText(
       'No other device with this token came from this address. The 31 accepted ones came from 185.46.212.34.',
@@ -116,6 +119,13 @@ it('finds the page by the palette and by the badge of the card, and rejects all 
   await page.getByText('2 certificates of 2 devices').first().waitFor()
   await page.getByRole('checkbox', { name: 'Select all 2' }).click()
   await page.getByRole('button', { name: 'Reject 2' }).click()
+  // C30: the request is held back for 10 s, in which the decision can be undone.
+  await page.getByText(/^Rejecting 2 certificates in \d+ s\.$/).waitFor()
+  await page.getByRole('button', { name: 'Undo' }).click()
+  expect(await pendingCount()).toBe(3)
+  await page.getByRole('button', { name: 'Reject 2' }).click()
+  await page.getByText(/^Rejecting 2 certificates in \d+ s\.$/).waitFor()
+  await page.clock.fastForward(10_500)
   await page.getByRole('heading', { name: '2 rejected', level: 2 }).waitFor()
   await page.goto(devices)
   await page.getByRole('heading', { name: 'Devices' }).waitFor()
@@ -124,6 +134,8 @@ it('finds the page by the palette and by the badge of the card, and rejects all 
   await page.getByRole('option', { name: 'Pending certificates', exact: true }).click()
   await page.getByRole('checkbox', { name: 'Select all 1' }).click()
   await page.getByRole('button', { name: 'Reject 1' }).click()
+  await page.getByText(/^Rejecting 1 certificate in \d+ s\.$/).waitFor()
+  await page.clock.fastForward(10_500)
   await page.getByText('No pending certificates.').waitFor()
   await expectGoodScreen(page, 'pending-none')
   expect(stage.faults).toEqual([])
@@ -229,6 +241,8 @@ it('stays usable while the hub cannot count or list the pending certificates in 
   await page.getByText('1 certificate shown').waitFor()
   await page.getByRole('checkbox', { name: 'Select all 1' }).click()
   await page.getByRole('button', { name: 'Reject 1' }).click()
+  await page.getByText(/^Rejecting 1 certificate in \d+ s\.$/).waitFor()
+  await page.clock.fastForward(10_500)
   await page.getByRole('heading', { name: '1 rejected', level: 2 }).waitFor()
   await page.unrouteAll({ behavior: 'wait' })
 

@@ -118,8 +118,13 @@ export const bulkActions = {
     audit: ['projectId'],
   }),
   devices_StartBulkDecision: command({
-    summary: 'Runs a previewed decision: up to 200 certificates at once, more as a job.',
-    input: z.object({ projectId: ProjectId, bulkActionId: BulkActionId }),
+    summary:
+      'Runs a previewed decision: up to 200 certificates at once, more as a job. A job that rejects starts after 10 s.',
+    input: z.object({
+      projectId: ProjectId,
+      bulkActionId: BulkActionId,
+      askedBy: optional(AskedBy),
+    }),
     output: Empty,
     permission: { can: 'manage', on: 'project', id: 'projectId' },
     needsSession: true,

@@ -48,11 +48,11 @@ import {
   TimelineOutput,
 } from './timeline.ts'
 
-/** The person and the session that asked for a deletion. */
+/** The person and the session that asked for a deletion or a decision. */
 export const AskedBy = z
   .object({ userId: UserId, sessionId: UserSessionId })
   .describe(
-    'The person and the session that asked for the deletion, for consoles that send it later. Refused from any other session.',
+    'The person and the session that asked for this, for consoles that send it later. Refused from any other session.',
   )
 export type AskedBy = z.infer<typeof AskedBy>
 
@@ -279,6 +279,7 @@ export const devices = {
       certificateId: DeviceCertificateId,
       status: CertificateStatus,
       keepSuccessors: KeepSuccessors,
+      askedBy: optional(AskedBy),
     }),
     output: Empty,
     permission: { can: 'manage', on: 'certificate', id: 'certificateId' },

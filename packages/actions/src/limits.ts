@@ -27,8 +27,8 @@ export const MAX_CURSOR_LENGTH = 6144
 export const MAX_BULK_ITEMS = 20_000
 /** Number of items up to which a bulk action is run within its request. Above it, a job runs the action. */
 export const MAX_INLINE_BULK_ITEMS = 200
-/** Seconds between the start of a bulk deletion with more than `MAX_INLINE_BULK_ITEMS` items and its first deleted device. */
-export const BULK_DELETION_DELAY_SECS = 10
+/** Seconds between the start of a bulk deletion or rejection with more than `MAX_INLINE_BULK_ITEMS` items and its first item. */
+export const BULK_UNDO_SECS = 10
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest time in a condition on the time last seen: 10 years, in seconds. */

@@ -4,10 +4,14 @@ import { IconButton } from '../../ui/app/IconButton.tsx'
 import { Button } from '../../ui/Button.tsx'
 import styles from '../bulk/bar.module.css'
 import { oneOr } from '../bulk/bulk-words.ts'
+import type { HeldBulk } from '../bulk/current-bulk.ts'
+import { HeldBulkWords } from '../bulk/HeldBulkWords.tsx'
 import { useActionsShortcut } from '../bulk/use-actions-shortcut.ts'
 import type { PendingCertificate } from './use-pending-list.ts'
 
 type PendingBarProps = {
+  /** Decision that waits 10 s before it is sent. */
+  held: HeldBulk | undefined
   selected: ReadonlySet<string>
   certificates: readonly PendingCertificate[]
   total: number
@@ -21,6 +25,7 @@ type PendingBarProps = {
 
 /** The selected certificates and what can be done with them, at the bottom of the window. */
 export function PendingBar({
+  held,
   selected,
   certificates,
   total,
@@ -32,6 +37,12 @@ export function PendingBar({
 }: PendingBarProps) {
   const count = formatCount(selected.size)
   const bar = useActionsShortcut()
+  if (held)
+    return (
+      <section className={`${styles.bar} ${styles.low}`} aria-label="Selected certificates">
+        <HeldBulkWords bulk={held} />
+      </section>
+    )
   return (
     <section ref={bar} className={`${styles.bar} ${styles.low}`} aria-label="Selected certificates">
       <div className={styles.selected}>

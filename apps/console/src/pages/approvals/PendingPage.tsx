@@ -2,7 +2,7 @@ import { ActionError } from '@muster/actions/client'
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { ShieldCheck } from 'lucide-react'
-import { useState } from 'react'
+import { useEffect, useState } from 'react'
 import { invalidateActions } from '../../api/queries.ts'
 import { announce } from '../../lib/announce.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
@@ -24,7 +24,9 @@ import { SkeletonRows } from '../../ui/Skeleton.tsx'
 import { BulkPreviewDialog, MAX_INLINE } from '../bulk/BulkPreviewDialog.tsx'
 import { BulkResult } from '../bulk/BulkResult.tsx'
 import type { BulkItem } from '../bulk/bulk-words.ts'
+import { closeBulk, holdBulk, isHeldBulk, sendBulk, useCurrentBulk } from '../bulk/current-bulk.ts'
 import { type BulkPreview, useBulkRun } from '../bulk/use-bulk-run.ts'
+import { useSendOnLeave } from '../devices/deleting/held-request.ts'
 import { PendingBar } from './PendingBar.tsx'
 import styles from './PendingPage.module.css'
 import { PendingTable, totalWords } from './PendingTable.tsx'
@@ -53,6 +55,12 @@ function Pending({ projectId }: { projectId: string }) {
   const leaving = useLeavingRows(list.certificates, `${by} ${q}`)
   const { preview, start, busy } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
+  const bulk = useCurrentBulk(projectId)
+  useSendOnLeave(sendBulk, projectId)
+  useShortcut('z', 'Undo the decision', () => {
+    if (bulk?.state !== 'waiting') return false
+    closeBulk()
+  })
   const { certificates, total, deviceTotal, newerCount } = list
   const { selected } = selection
   const place = { organization, projectId }
@@ -91,20 +99,39 @@ function Pending({ projectId }: { projectId: string }) {
     }
   }
   async function run(made: BulkPreview) {
+    if (isHeldBulk(made)) {
+      setShown(undefined)
+      holdBulk(queryClient, { projectId, preview: made })
+      return
+    }
     leaving.setOwn(true)
     const bulkActionId = await start.mutateAsync(made).finally(() => leaving.setOwn(false))
     setShown(undefined)
+    showResult(bulkActionId)
+  }
+  function showResult(bulkActionId: string) {
     selection.clear()
     changeSearch({ result: bulkActionId })
     scrollTo({ top: 0 })
-    announce(`${made.kind === 'Accept' ? 'Accepted' : 'Rejected'}. The result is at the top of the page.`)
+    announce('Done. The result is at the top of the page.')
   }
+  // A held bulk action has started: its result is shown here, and not in the list of devices.
+  const startedId = bulk?.state === 'started' ? bulk.bulkActionId : undefined
+  const isSent = bulk?.state === 'sent'
+  // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the bulk action is sent or has started
+  useEffect(() => {
+    leaving.setOwn(isSent || startedId !== undefined)
+    if (startedId === undefined) return
+    closeBulk()
+    showResult(startedId)
+  }, [isSent, startedId])
   const again = ({ certificateId }: BulkItem) => certificateId && void act('Accept', [certificateId])
   const close = () => {
     changeSearch({ result: undefined })
     focusHeading()
   }
 
+  const held = bulk?.state === 'started' ? undefined : bulk
   const isNothingListed = list.isUncounted && certificates.length === 0 && !list.hasNextPage
   const isEmpty = (total === 0 || isNothingListed) && !q && !list.isPlaceholderData
   const table = (
@@ -136,8 +163,9 @@ function Pending({ projectId }: { projectId: string }) {
           ) : undefined}
         </PendingTable>
       </div>
-      {selected.size > 0 && (
+      {(selected.size > 0 || held) && (
         <PendingBar
+          held={held}
           selected={selected}
           certificates={certificates}
           total={total ?? 0}

@@ -210,6 +210,11 @@ function GroupRow({
       <th {...HEADER} scope="rowgroup" colSpan={COLUMNS - 1}>
         <div className={styles.facts}>
           <b>{title}</b>
+          {group.isUnlike && (
+            <Badge tone="warn" icon={TriangleAlert}>
+              Unlike the others
+            </Badge>
+          )}
           {grouping !== 'address' && (
             <span>
               <small>Token</small>{' '}

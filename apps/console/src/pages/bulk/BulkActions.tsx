@@ -1,28 +1,22 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
 import { Ban, ShieldCheck, Trash2, X } from 'lucide-react'
-import { type ReactNode, useEffect, useState } from 'react'
+import { type ReactNode, useState } from 'react'
 import { useActionState } from '../../api/queries.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { useDebounced } from '../../lib/app/use-debounced.ts'
 import { IconButton } from '../../ui/app/IconButton.tsx'
 import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
-import { useSecsLeft } from '../devices/deleting/undo-time.ts'
+import { useSendOnLeave } from '../devices/deleting/held-request.ts'
 import { BulkPreviewDialog, MAX_INLINE } from './BulkPreviewDialog.tsx'
 import { BulkProgress } from './BulkProgress.tsx'
 import styles from './bar.module.css'
 import { type BulkKind, isUnfinished, resultTitle } from './bulk-words.ts'
+import { closeBulk, holdBulk, isHeldBulk, sendBulk, showStartedBulk, useCurrentBulk } from './current-bulk.ts'
+import { HeldBulkWords } from './HeldBulkWords.tsx'
 import { useBulkAction } from './use-bulk-action.ts'
 import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
-import {
-  closeBulk,
-  sendBulkDeletion,
-  showStartedBulk,
-  startBulkDeletion,
-  useCurrentBulk,
-  type WaitingDeletion,
-} from './waiting-deletion.ts'
 
 /** Selected devices of the device list: by id, or all that match a filter. */
 type DeviceSelection =
@@ -49,7 +43,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
   const { preview, start, busy } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
   const bulk = useCurrentBulk(projectId)
-  useSendOnLeave(projectId)
+  useSendOnLeave(sendBulk, projectId)
 
   const devices: BulkSelection =
     selection.kind === 'ids'
@@ -72,7 +66,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
         }}
       />
     )
-  if (bulk) return <Waiting deletion={bulk} />
+  if (bulk) return <HeldBulkWords bulk={bulk} />
 
   async function ask(kind: BulkKind) {
     start.reset()
@@ -86,8 +80,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
     }
   }
   async function run(made: BulkPreview) {
-    if (made.kind === 'Delete' && made.itemCount <= MAX_INLINE)
-      startBulkDeletion(queryClient, { projectId, preview: made })
+    if (isHeldBulk(made)) holdBulk(queryClient, { projectId, preview: made })
     else showStartedBulk(projectId, await start.mutateAsync(made))
     setShown(undefined)
   }
@@ -135,37 +128,6 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
           onClose={() => setShown(undefined)}
         />
       )}
-    </div>
-  )
-}
-
-let leaving: ReturnType<typeof setTimeout> | undefined
-
-/** Sends a deletion that still waits for its Undo time to end, when the page is left or closed. */
-function useSendOnLeave(projectId: string) {
-  const queryClient = useQueryClient()
-  // biome-ignore lint/correctness/useExhaustiveDependencies: a change of the project also counts as leaving the page
-  useEffect(() => {
-    const leave = () => sendBulkDeletion(queryClient)
-    clearTimeout(leaving)
-    addEventListener('pagehide', leave)
-    return () => {
-      removeEventListener('pagehide', leave)
-      // React's strict mode unmounts and mounts again in one task. The new mount cancels this timer, so that nothing is sent.
-      leaving = setTimeout(leave)
-    }
-  }, [projectId, queryClient])
-}
-
-function Waiting({ deletion }: { deletion: WaitingDeletion }) {
-  const secs = useSecsLeft(deletion)
-  const what = counted(deletion.preview.itemCount, 'device')
-  return (
-    <div className={styles.wrapped}>
-      <span className="tabular">
-        {deletion.state === 'waiting' ? `Deleting ${what} in ${secs} s.` : `Deleting ${what}…`}
-      </span>
-      {deletion.state === 'waiting' && <Button onClick={closeBulk}>Undo</Button>}
     </div>
   )
 }

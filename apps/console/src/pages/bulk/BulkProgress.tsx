@@ -1,11 +1,10 @@
 import type { ReactNode } from 'react'
 import { useCommand } from '../../api/queries.ts'
-import { counted } from '../../lib/app/format.ts'
 import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import styles from './BulkProgress.module.css'
-import { type BulkAction, progressWords, refusedCount } from './bulk-words.ts'
+import { type BulkAction, doingWord, itemsOfPreview, progressWords, refusedCount } from './bulk-words.ts'
 
 type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }
 
@@ -23,7 +22,7 @@ export function BulkProgress({ projectId, action, children }: BulkProgressProps)
       <div className="grow">
         <p role="status">
           {isWaiting
-            ? `Deleting ${counted(itemCount, 'device')} in ${action.dueInSecs ?? 0} s.`
+            ? `${doingWord(action.kind)} ${itemsOfPreview(action)} in ${action.dueInSecs ?? 0} s.`
             : progressWords(action)}
         </p>
         <progress max={itemCount} value={done} aria-label="Progress" />

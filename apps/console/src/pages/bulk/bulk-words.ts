@@ -29,6 +29,16 @@ export function doneWord(kind: BulkKind): string {
   return DONE[kind] ?? 'done'
 }
 
+/** Word for a running action: "Accepting", "Rejecting" or "Deleting". */
+export function doingWord(kind: BulkKind): string {
+  return DOING[kind]
+}
+
+/** Items of a preview: "2 certificates", or "2 devices" for a deletion. */
+export function itemsOfPreview({ kind, itemCount }: Pick<BulkAction, 'kind' | 'itemCount'>): string {
+  return counted(itemCount, kind === 'Delete' ? 'device' : 'certificate')
+}
+
 /** Number of items that the action did not change. */
 export function refusedCount({ skippedCount, failedCount }: BulkAction): number {
   return skippedCount + failedCount

@@ -17,7 +17,10 @@ export const deviceJobs: JobWords<'devices'> = {
     failed: 'Update statuses cannot be copied for the device list',
   },
   devices_FillAddresses: { name: 'Copy addresses', failed: 'Addresses cannot be copied for the search' },
-  devices_FillNameKeys: { name: 'Sort names', failed: 'Lists of devices cannot be sorted in the natural order of names' },
+  devices_FillNameKeys: {
+    name: 'Sort names',
+    failed: 'Lists of devices cannot be sorted in the natural order of names',
+  },
   projects_SampleConnected: {
     name: 'Sample connected devices',
     failed: 'The line of the last 24 h gets no new counts',

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { settleBulkDeletion } from '../../pages/bulk/waiting-deletion.ts'
+import { settleDecision } from '../../pages/approvals/held-decision.ts'
+import { settleBulk } from '../../pages/bulk/current-bulk.ts'
 import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
 import { endSession, logOut } from '../../session.ts'
 import { toastError } from '../../ui/app/toast.ts'
@@ -12,8 +13,8 @@ export function useLogOut(): () => Promise<void> {
   const navigate = useNavigate()
   return async () => {
     try {
-      // Deletions that still wait for their undo time need the session, so they are sent and answered before it ends.
-      await Promise.all([settleDeletions(queryClient), settleBulkDeletion(queryClient)])
+      // Requests that still wait for their undo time need the session, so they are sent and answered before it ends.
+      await Promise.all([settleDeletions, settleBulk, settleDecision].map(settle => settle(queryClient)))
       forgetRecentPages()
       await logOut(queryClient)
       await navigate({ to: '/login' })

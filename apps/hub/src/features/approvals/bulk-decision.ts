@@ -1,4 +1,4 @@
-import { actions, type BulkReason, type CertificateStatus } from '@muster/actions'
+import { actions, BULK_UNDO_SECS, type BulkReason, type CertificateStatus } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
@@ -14,7 +14,8 @@ const ALREADY: Record<Exclude<CertificateStatus, 'Pending'>, BulkReason> = {
 export function bulkDecision(status: 'Active' | 'Rejected'): BulkKind {
   return {
     permission: actions.devices_StartBulkDecision.permission,
-    delaySecs: 0,
+    // Accepting several starts at once, because devices wait for it, and each can be revoked.
+    delaySecs: status === 'Rejected' ? BULK_UNDO_SECS : 0,
     portion: 200,
     items: 'certificates',
     has: sql<boolean>`d.pending_certificates > 0`,

@@ -146,6 +146,31 @@ describe('pending certificates', () => {
     expect(paged).toEqual(whole.certificates.map(({ certificateId }) => certificateId))
   })
 
+  it('C30: are in pages with the groups unlike the others first, and marked', async () => {
+    const { tokenId } = await hub.token(owner, projectId)
+    const from = (address: string, status: 'Pending' | 'Active' = 'Pending', deviceId?: string) =>
+      seen({ tokenId, address, status, ...(deviceId && { deviceId }) })
+    const { deviceId } = await from('10.0.0.1', 'Active')
+    await from('10.0.0.9', 'Active')
+    const known = await from('10.0.0.9', 'Pending', deviceId)
+    const foreign = await from('192.0.2.7')
+    for (let n = 0; n < 4; n++) await from('10.0.0.1')
+    const { groups } = await ask()
+    expect(groups.map(({ remoteAddress, isUnlike }) => [remoteAddress, isUnlike])).toEqual([
+      ['192.0.2.7', true],
+      ['10.0.0.9', true],
+      ['10.0.0.1', undefined],
+    ])
+    const paged: string[] = []
+    for (let cursor: string | undefined, isFirst = true; isFirst || cursor !== undefined; isFirst = false) {
+      const page = await ask({ limit: 1, cursor })
+      paged.push(...page.certificates.map(({ certificateId }) => certificateId))
+      cursor = page.nextCursor
+    }
+    expect(paged).toHaveLength(6)
+    expect(paged.slice(0, 2)).toEqual([foreign.certificateId, known.certificateId])
+  })
+
   it.each([
     ['token', 2],
     ['address', 3],

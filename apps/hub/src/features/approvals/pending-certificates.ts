@@ -17,6 +17,7 @@ export type PendingRow = {
   remote_address: string | null
   group_key: string
   group_seen: string
+  group_is_unlike: boolean
   is_known: boolean
   is_connected: boolean
   accepted_at: Date | null
@@ -41,7 +42,14 @@ export type PendingGroup = {
 }
 
 /** Content of a cursor: the position after which the next page begins, and `until`, the time up to which all pages list certificates. */
-type Place = { until: string; groupSeen: string; groupKey: string; firstSeen: string; id: string }
+type Place = {
+  until: string
+  isUnlike: boolean
+  groupSeen: string
+  groupKey: string
+  firstSeen: string
+  id: string
+}
 
 const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
   tokenAndAddress: sql`coalesce(c.token_id, '-') || ' ' || coalesce(c.remote_address, '-')`,
@@ -53,6 +61,22 @@ const GROUP_KEY: Record<PendingGrouping, RawBuilder<string>> = {
 /** Whether the device has another certificate, which was accepted, rejected or revoked. */
 const IS_KNOWN = sql<boolean>`exists (
   select from device_certificate o where o.device_id = p.device_id and o.status <> 'Pending')`
+
+/**
+ * Whether a certificate is unlike those of a usual batch: its device has another one, another device has it, or its address is new for a
+ * token whose certificates were accepted from other addresses.
+ */
+function isUnlike(projectId: string): RawBuilder<boolean> {
+  return sql`(${IS_KNOWN}
+    or exists (
+      select from device_certificate o join device d using (device_id)
+       where o.fingerprint = p.fingerprint and o.status = 'Active' and o.device_id <> p.device_id and d.project_id = ${projectId})
+    or p.remote_address is not null
+      and exists (select from device_certificate o where o.token_id = p.token_id and o.status = 'Active' and o.remote_address is not null)
+      and not exists (
+        select from device_certificate o
+         where o.token_id = p.token_id and o.remote_address = p.remote_address and o.status <> 'Pending'))`
+}
 
 /** Subquery for the pending certificates that match the filter. It starts from the few devices with a pending one, which an index finds. */
 function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): RawBuilder<unknown> {
@@ -77,8 +101,8 @@ function matches({ projectId, groupBy = 'tokenAndAddress', filter }: Input): Raw
 }
 
 /**
- * A page of up to `limit` + 1 certificates that were first seen up to the given time. The newest group comes first, and in each group the
- * newest certificate.
+ * A page of up to `limit` + 1 certificates that were first seen up to the given time. Groups with a certificate unlike the others come first,
+ * then the newest group, and in each group the newest certificate.
  */
 export function pendingPage(
   input: Input,
@@ -87,13 +111,14 @@ export function pendingPage(
   after: Place | undefined,
 ): RawBuilder<PendingRow> {
   const follows = after
-    ? sql`(group_seen, ${after.groupKey}) < (${after.groupSeen}::timestamptz, group_key)
+    ? sql`group_is_unlike < ${after.isUnlike} or group_is_unlike = ${after.isUnlike} and (
+        (group_seen, ${after.groupKey}) < (${after.groupSeen}::timestamptz, group_key)
         or (group_seen = ${after.groupSeen}::timestamptz and group_key = ${after.groupKey}
-          and (first_seen, ${after.id}) < (${after.firstSeen}::timestamptz, certificate_id))`
+          and (first_seen, ${after.id}) < (${after.firstSeen}::timestamptz, certificate_id)))`
     : sql`true`
   return sql<PendingRow>`
     select p.certificate_id, p.device_id, p.name, p.hostname, p.fingerprint, p.first_seen::text as first_seen, p.token_id,
-           p.remote_address, p.group_key, p.group_seen::text as group_seen, p.is_connected, ${IS_KNOWN} as is_known,
+           p.remote_address, p.group_key, p.group_seen::text as group_seen, p.group_is_unlike, p.is_connected, ${IS_KNOWN} as is_known,
            (select max(h.changed_at) from device_certificate o
               join device_certificate_change h on h.device_id = o.device_id and h.certificate_id = o.certificate_id
              where o.device_id = p.device_id and o.status = 'Active' and h.status = 'Active') as accepted_at,
@@ -101,10 +126,12 @@ export function pendingPage(
            owner.device_id as owner_id, owner.name as owner_name, nullif(owner.hostname, '') as owner_hostname
       from (
         select * from (
-          select *, max(first_seen) over (partition by group_key) as group_seen from ${matches(input)} matches
-           where first_seen <= ${until}::timestamptz
+          select p.*, max(p.first_seen) over (partition by p.group_key) as group_seen,
+                 bool_or(${isUnlike(input.projectId)}) over (partition by p.group_key) as group_is_unlike
+            from ${matches(input)} p
+           where p.first_seen <= ${until}::timestamptz
         ) grouped where ${follows}
-         order by group_seen desc, group_key, first_seen desc, certificate_id limit ${limit + 1}
+         order by group_is_unlike desc, group_seen desc, group_key, first_seen desc, certificate_id limit ${limit + 1}
       ) p
       left join lateral (
         select o.device_id, o.name from device o
@@ -118,7 +145,7 @@ export function pendingPage(
            and o.project_id = ${input.projectId}
          limit 1
       ) owner on true
-     order by p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`
+     order by p.group_is_unlike desc, p.group_seen desc, p.group_key, p.first_seen desc, p.certificate_id`
 }
 
 /** Query for the groups with the given keys. */
@@ -171,9 +198,18 @@ export function tokenAddresses(tokenIds: string[]): RawBuilder<TokenAddress> {
 
 /** Encodes the last row of a page as a cursor. */
 export function writePendingCursor(until: string, row: PendingRow): string {
-  const parts = [until, row.group_seen, row.group_key, row.first_seen, row.certificate_id]
+  const parts = [
+    until,
+    row.group_is_unlike ? 'unlike' : 'usual',
+    row.group_seen,
+    row.group_key,
+    row.first_seen,
+    row.certificate_id,
+  ]
   return Buffer.from(JSON.stringify(parts)).toString('base64url')
 }
+
+type Parts = [until: string, kind: string, groupSeen: string, groupKey: string, firstSeen: string, id: string]
 
 const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/
 
@@ -181,11 +217,11 @@ const TIME = /^\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(\.\d{1,6})?\+00$/
 export function readPendingCursor(cursor: string): Place {
   try {
     const parts: unknown = JSON.parse(Buffer.from(cursor, 'base64url').toString())
-    if (Array.isArray(parts) && parts.length === 5 && parts.every(part => typeof part === 'string')) {
-      const [until, groupSeen, groupKey, firstSeen, id] = parts as [string, string, string, string, string]
+    if (Array.isArray(parts) && parts.length === 6 && parts.every(part => typeof part === 'string')) {
+      const [until, kind, groupSeen, groupKey, firstSeen, id] = parts as Parts
       const areTimes = [until, groupSeen, firstSeen].every(time => TIME.test(time))
       if (areTimes && !groupKey.includes('\0') && !id.includes('\0'))
-        return { until, groupSeen, groupKey, firstSeen, id }
+        return { until, isUnlike: kind === 'unlike', groupSeen, groupKey, firstSeen, id }
     }
   } catch {
     // A malformed cursor is refused below.

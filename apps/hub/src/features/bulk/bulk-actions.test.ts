@@ -419,7 +419,21 @@ describe('a deletion of several devices', () => {
     ])
   })
 
-  it('is refused from any session but that of the click', async () => {
+  it('C30: is refused from any session but that of the click, as a held decision is', async () => {
+    const deviceId = await deviceRow(hub, projectId)
+    const fingerprint = randomFingerprint()
+    const { certificateId } = await owner.invoke('devices_AddCertificate', { deviceId, fingerprint })
+    const made = await preview('Reject', [certificateId])
+    const foreign = await askedBy(colleague)
+    const { bulkActionId: decisionId } = made
+    const held = [
+      owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Active', askedBy: foreign }),
+      owner.invoke('devices_StartBulkDecision', { projectId, bulkActionId: decisionId, askedBy: foreign }),
+    ]
+    for (const call of held) expect(await failed(call)).toMatchObject({ kind: 'Forbidden' })
+    const own = { certificateId, status: 'Active' as const, askedBy: await askedBy(owner) }
+    expect(await owner.invoke('devices_SetCertificateStatus', own)).toEqual({})
+    await owner.invoke('devices_Delete', { deviceId })
     const bulkActionId = await previewed({ kind: 'devices', deviceIds: [await deviceRow(hub, projectId)] })
     const start = owner.invoke('devices_StartBulkDeletion', {
       projectId,

@@ -1,4 +1,4 @@
-import { actions, BULK_DELETION_DELAY_SECS } from '@muster/actions'
+import { actions, BULK_UNDO_SECS } from '@muster/actions'
 import { sql } from 'kysely'
 import { type BulkKind, skipped } from '../bulk/index.ts'
 import { type DeviceFilter, matchesFilter } from './device-filter.ts'
@@ -6,7 +6,7 @@ import { type DeviceFilter, matchesFilter } from './device-filter.ts'
 /** Bulk action that deletes devices. A device that no longer matches the filter of the selection is skipped. */
 export const bulkDeletion: BulkKind = {
   permission: actions.devices_StartBulkDeletion.permission,
-  delaySecs: BULK_DELETION_DELAY_SECS,
+  delaySecs: BULK_UNDO_SECS,
   // A device has up to thousands of rows that are deleted with it.
   portion: 50,
   items: 'devices',

@@ -15,8 +15,9 @@ import { Button } from '../../../ui/Button.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
 import { StateBadge, type StateLook } from '../../../ui/lazy/StateBadge.tsx'
+import { HeldDecisionWords } from '../../approvals/HeldDecisionWords.tsx'
+import { SHOW_CERTIFICATES, useHeldDecision, useHoldDecision } from '../../approvals/held-decision.ts'
 import styles from './CertificatesSection.module.css'
-import { SHOW_CERTIFICATES } from './device-queries.ts'
 import { Fingerprint } from './Fingerprint.tsx'
 
 type Certificate = ActionOutput<'devices_GetDetails'>['certificates'][number]
@@ -29,7 +30,7 @@ const LOOKS: Record<Status, StateLook> = {
   Revoked: { tone: 'neutral', icon: Ban },
 }
 
-type Move = { label: string; to: Status; failed: string; keepSuccessors?: true }
+type Move = { label: string; to: Exclude<Status, 'Pending'>; failed: string; keepSuccessors?: true }
 
 /** Button that leaves those certificates active that the device has announced with this one. */
 const REVOKE_ALONE: Move = {
@@ -168,17 +169,23 @@ function CertificateActions({
   const isAsked = (to: Status, keepSuccessors: true | undefined) =>
     setStatus.variables?.status === to && setStatus.variables.keepSuccessors === keepSuccessors
   const moves = [...lookUp(MOVES, status, []), ...(status === 'Active' && hasSuccessor ? [REVOKE_ALONE] : [])]
+  const hold = useHoldDecision()
+  const decision = useHeldDecision(certificateId)
   const hasMoved = useRef(false)
-  // The clicked button disappears with the old status. The focus moves to the row, not to the next button: holding
+  const moveFocus = () => {
+    hasMoved.current = true
+  }
+  // The clicked button disappears when its decision is held, or with the old status. The focus moves to the row, not to the next button: holding
   // Enter would otherwise accept and then revoke the certificate.
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when the status changes
   useEffect(() => {
     if (hasMoved.current) actions.current?.closest('tr')?.focus()
     hasMoved.current = false
-  }, [status])
+  }, [status, decision?.state])
   return (
     <span ref={actions} className={`row ${styles.actions}`}>
-      {moves.map(({ label, to, failed, keepSuccessors }, index) => (
+      {decision && <HeldDecisionWords decision={decision} size="sm" onUndo={moveFocus} />}
+      {(decision ? [] : moves).map(({ label, to, failed, keepSuccessors }, index) => (
         <Button
           key={label}
           size="sm"
@@ -186,7 +193,9 @@ function CertificateActions({
           busy={setStatus.isPending && isAsked(to, keepSuccessors)}
           disabled={isBusy && !isAsked(to, keepSuccessors)}
           onClick={() => {
-            hasMoved.current = true
+            moveFocus()
+            // What follows a pending certificate can be undone for 10 s, because both buttons stand side by side.
+            if (to !== 'Revoked') return hold({ certificateId, status: to })
             setStatus.mutate(
               { certificateId, status: to, keepSuccessors },
               { onError: error => toastError(failed, error) },
@@ -202,6 +211,7 @@ function CertificateActions({
         icon={Trash2}
         label={`Delete certificate ${certificateId}`}
         busy={remove.isPending}
+        disabled={decision !== undefined}
         onClick={() =>
           remove
             .mutateAsync({ certificateId })

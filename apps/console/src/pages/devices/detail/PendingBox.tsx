@@ -2,19 +2,19 @@ import type { ActionOutput } from '@muster/actions/client'
 import { Link } from '@tanstack/react-router'
 import { Check, ShieldAlert } from 'lucide-react'
 import { useState } from 'react'
-import { useActionState, useCommand } from '../../../api/queries.ts'
+import { useActionState } from '../../../api/queries.ts'
 import { counted } from '../../../lib/app/format.ts'
 import { dayInYear } from '../../../lib/app/local-time.ts'
 import { focusHeading } from '../../../lib/focus-heading.ts'
 import { Alert } from '../../../ui/Alert.tsx'
-import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { Code } from '../../../ui/Code.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { Fact } from '../../../ui/lazy/FactList.tsx'
 import { Moment } from '../../../ui/lazy/Moment.tsx'
 import { networkWords, newAddressWords } from '../../approvals/group-words.ts'
-import { SHOW_CERTIFICATES } from './device-queries.ts'
+import { HeldDecisionWords } from '../../approvals/HeldDecisionWords.tsx'
+import { useDecisionsOfPage, useHeldDecision, useHoldDecision } from '../../approvals/held-decision.ts'
 import { Fingerprint } from './Fingerprint.tsx'
 import styles from './PendingBox.module.css'
 import box from './problem/problem.module.css'
@@ -34,6 +34,7 @@ const LONGEST_REASON = 200
  */
 export function PendingBox({ details }: { details: Details }) {
   const [acceptedId, setAcceptedId] = useState<string>()
+  useDecisionsOfPage(details.deviceId)
   const pending = details.certificates
     .filter(({ status }) => status === 'Pending')
     .sort((a, b) => Date.parse(a.firstSeen) - Date.parse(b.firstSeen))
@@ -64,17 +65,14 @@ type BoxProps = { details: Details; certificate: Certificate; others: number; on
 function Box({ details, certificate, others, onAccepted }: BoxProps) {
   const { certificateId, fingerprint, firstSeen } = certificate
   const isNew = details.certificates.some(({ status }) => status === 'Active')
-  const setStatus = useCommand('devices_SetCertificateStatus', { invalidates: SHOW_CERTIFICATES })
-  async function decide(status: 'Active' | 'Rejected') {
-    try {
-      await setStatus.mutateAsync({ certificateId, status })
-      if (status === 'Active') onAccepted()
-      focusHeading()
-    } catch (error) {
-      toastError(`Could not ${status === 'Active' ? 'accept' : 'reject'} the certificate`, error)
-    }
+  const hold = useHoldDecision()
+  const decision = useHeldDecision(certificateId)
+  function decide(status: 'Active' | 'Rejected') {
+    // The buttons disappear, and Undo must not get the focus: holding Enter would undo the decision.
+    focusHeading()
+    hold({ certificateId, status })
+    if (status === 'Active') onAccepted()
   }
-  const asked = setStatus.isPending ? setStatus.variables.status : undefined
   return (
     <section className={`sheet bleed ${box.box}`} data-tone="warn" aria-labelledby="pending">
       <div className={box.main}>
@@ -129,22 +127,16 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
       </div>
       <div className={`row ${styles.decision}`}>
         <span className="help">Once rejected, it can come back only with a new certificate.</span>
-        <Button
-          busy={asked === 'Rejected'}
-          disabled={asked === 'Active'}
-          onClick={() => void decide('Rejected')}
-        >
-          Reject
-        </Button>
-        <Button
-          variant="primary"
-          icon={Check}
-          busy={asked === 'Active'}
-          disabled={asked === 'Rejected'}
-          onClick={() => void decide('Active')}
-        >
-          Accept
-        </Button>
+        {decision ? (
+          <HeldDecisionWords decision={decision} onUndo={focusHeading} />
+        ) : (
+          <>
+            <Button onClick={() => decide('Rejected')}>Reject</Button>
+            <Button variant="primary" icon={Check} onClick={() => decide('Active')}>
+              Accept
+            </Button>
+          </>
+        )}
       </div>
     </section>
   )

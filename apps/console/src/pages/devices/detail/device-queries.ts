@@ -81,10 +81,3 @@ export function deviceQueries(deviceId: string) {
     connectionsQuery(deviceId),
   ] as const
 }
-
-/** Query actions whose answers change when a certificate of a device is accepted, rejected, revoked or deleted. */
-export const SHOW_CERTIFICATES = [
-  'devices_GetDetails',
-  'projects_QueryDevices',
-  'projects_GetSummary',
-] as const

@@ -39,7 +39,7 @@ export const projects_QueryPendingCertificates = handler(
       certificates: rows.map(certificateOf),
       groups: groups
         .toSorted((a, b) => keys.indexOf(a.group_key) - keys.indexOf(b.group_key))
-        .map(group => groupOf(group, addresses)),
+        .map(group => groupOf(group, rows.find(row => row.group_key === group.group_key)!, addresses)),
       certificateIds: ids?.map(row => row.certificate_id as never),
       seenUntil: wireTimeOf(until),
       newerCount: totals?.newer ?? null,
@@ -135,9 +135,10 @@ function certificateOf(row: PendingRow) {
   }
 }
 
-function groupOf(group: PendingGroup, addresses: TokenAddress[]) {
+function groupOf(group: PendingGroup, { group_is_unlike }: PendingRow, addresses: TokenAddress[]) {
   return {
     groupKey: group.group_key,
+    isUnlike: group_is_unlike ? (true as const) : undefined,
     tokenId: (group.token_id ?? undefined) as never,
     tokenName: group.token_name ?? undefined,
     isTokenDeleted: group.is_token_deleted,

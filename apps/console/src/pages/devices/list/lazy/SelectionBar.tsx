@@ -10,8 +10,8 @@ import { Menu } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BulkActions } from '../../../bulk/BulkActions.tsx'
 import styles from '../../../bulk/bar.module.css'
+import { useCurrentBulk } from '../../../bulk/current-bulk.ts'
 import { useActionsShortcut } from '../../../bulk/use-actions-shortcut.ts'
-import { useCurrentBulk } from '../../../bulk/waiting-deletion.ts'
 import type { Selection } from '../selection.ts'
 
 /** Maximum number of ids in the URL of an export: browsers and proxies limit the length of URLs, often to 16 KiB. */
