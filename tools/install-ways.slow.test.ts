@@ -37,7 +37,10 @@ const NOT_FOLLOWED: [command: RegExp, reason: string][] = [
   [/\bdocker\b/, 'the tests have no container engine'],
   [/^kubectl\b/, 'the tests have no Kubernetes'],
   [/^MUSTER_RELEASE_KEY=release\.pem npm run release$/, 'the release of this test is made so'],
-  [/\bmuster\.(asc|list)\b|^sudo apt-get update && |^gpg |^MUSTER_APT_KEY=/, 'tools/apt.test.ts makes a repository and reads it'],
+  [
+    /\bmuster\.(asc|list)\b|^sudo apt-get update && |^gpg |^MUSTER_APT_KEY=/,
+    'tools/apt.test.ts makes a repository and reads it',
+  ],
 ]
 
 /** Stand-ins for programs that ask people. `sudoedit` writes the text that the test has put into `/mnt/edits`. */

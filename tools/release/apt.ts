@@ -12,7 +12,7 @@ export const APT_FOLDER = 'muster-apt'
 const PUBLIC_KEY = 'muster.asc'
 
 /** Key that signs an apt repository, in a key ring of its own. Disposal ends the agent that gpg starts for it. */
-export type AptKey = Disposable & { home: string }
+type AptKey = Disposable & { home: string }
 
 /**
  * Reads the key that signs the apt repository into the new folder `home`. Throws unless the file holds an OpenPGP secret key without a

@@ -201,6 +201,7 @@ export type FeatureJobs = {
   bulk: 'devices_RunBulkActions'
   devices:
     | 'devices_FillAddresses'
+    | 'devices_FillNameKeys'
     | 'devices_FillUpdates'
     | 'devices_MeasureStored'
     | 'projects_SampleConnected'

@@ -30,8 +30,8 @@ export const ConnectionEndReason = z.enum(['Unknown', 'Disconnected', 'NodeCrash
 export type ConnectionEndReason = z.output<typeof ConnectionEndReason>
 
 /**
- * Kinds of entries in a timeline. `property` is a change by the device itself, its name included; a change by a person is of the kind `person`. Each
- * entry has one kind, so that the counts add up.
+ * Kinds of entries in a timeline. `property` is a change by the device itself, its name included; a change by a person is of the kind
+ * `person`. Each entry has one kind, so that the counts add up.
  */
 export const TimelineKind = z.enum(['event', 'connection', 'property', 'certificate', 'person'])
 export type TimelineKind = z.output<typeof TimelineKind>

@@ -15,7 +15,7 @@ export type SiteProxy = {
   source: string
 }
 
-export type ConnectionRoute = {
+type ConnectionRoute = {
   proxy: SiteProxy
   signal?: AbortSignal | undefined
   timeoutMs?: number | undefined

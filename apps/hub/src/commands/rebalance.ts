@@ -91,7 +91,14 @@ async function end(parts: Parts): Promise<Result> {
 
 async function progress(db: Db): Promise<Result> {
   const nodes = (await shownNodes(db)).map(
-    ({ name, node_id: nodeId, connection_count, release_total: total, release_done: done, isReleaseFast }) => {
+    ({
+      name,
+      node_id: nodeId,
+      connection_count,
+      release_total: total,
+      release_done: done,
+      isReleaseFast,
+    }) => {
       const deviceCount = connection_count ?? 0
       if (total === null) return { nodeId, name, deviceCount }
       return {

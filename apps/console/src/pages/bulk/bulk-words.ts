@@ -29,9 +29,9 @@ export function doneWord(kind: BulkKind): string {
   return DONE[kind] ?? 'done'
 }
 
-/** Word for a running action: "Accepting", "Rejecting" or "Deleting". */
+/** Word for a running action: "Accepting", "Rejecting" or "Deleting"; the name of a kind of a newer hub. */
 export function doingWord(kind: BulkKind): string {
-  return DOING[kind]
+  return DOING[kind] ?? kind
 }
 
 /** Items of a preview: "2 certificates", or "2 devices" for a deletion. */
@@ -55,7 +55,7 @@ export function resultTitle(action: BulkAction): string {
 export function progressWords(action: BulkAction): string {
   const refused = refusedCount(action)
   const done = action.succeededCount + refused
-  const words = `${DOING[action.kind] ?? action.kind}, ${formatCount(done)} of ${formatCount(action.itemCount)}`
+  const words = `${doingWord(action.kind)}, ${formatCount(done)} of ${formatCount(action.itemCount)}`
   return refused > 0 ? `${words}, ${formatCount(refused)} refused` : words
 }
 

@@ -11,6 +11,7 @@ import {
   deviceRow,
   failed,
   liveStream,
+  randomFingerprint,
   type TestHub,
   type TestUser,
   testHub,
@@ -423,14 +424,20 @@ describe('a deletion of several devices', () => {
     const deviceId = await deviceRow(hub, projectId)
     const fingerprint = randomFingerprint()
     const { certificateId } = await owner.invoke('devices_AddCertificate', { deviceId, fingerprint })
-    const made = await preview('Reject', [certificateId])
+    const { bulkActionId: decisionId } = await preview('Reject', [certificateId])
     const foreign = await askedBy(colleague)
-    const { bulkActionId: decisionId } = made
-    const held = [
-      owner.invoke('devices_SetCertificateStatus', { certificateId, status: 'Active', askedBy: foreign }),
-      owner.invoke('devices_StartBulkDecision', { projectId, bulkActionId: decisionId, askedBy: foreign }),
-    ]
-    for (const call of held) expect(await failed(call)).toMatchObject({ kind: 'Forbidden' })
+    const status = owner.invoke('devices_SetCertificateStatus', {
+      certificateId,
+      status: 'Active',
+      askedBy: foreign,
+    })
+    expect(await failed(status)).toMatchObject({ kind: 'Forbidden' })
+    const decision = owner.invoke('devices_StartBulkDecision', {
+      projectId,
+      bulkActionId: decisionId,
+      askedBy: foreign,
+    })
+    expect(await failed(decision)).toMatchObject({ kind: 'Forbidden' })
     const own = { certificateId, status: 'Active' as const, askedBy: await askedBy(owner) }
     expect(await owner.invoke('devices_SetCertificateStatus', own)).toEqual({})
     await owner.invoke('devices_Delete', { deviceId })

@@ -141,16 +141,16 @@ describe('an upload', () => {
     const bytes = randomBytes(100_000)
     const assetId = await create(bytes)
     const { pathname, search } = new URL(await uploadUrl(assetId))
-    const sockets = Array.from({ length: 24 }, () => {
+    const sockets = Array.from({ length: 16 }, () => {
       const socket = connect(hub.address.port, '127.0.0.1')
       socket.write(`PUT ${pathname}${search} HTTP/1.1\r\nHost: hub\r\nContent-Length: 100000\r\n\r\n`)
       socket.write(bytes.subarray(0, 1000))
       return socket
     })
-    await until('all are in flight', async () => (await incoming()).length === 24)
+    await until('all are in flight', async () => (await incoming()).length === 16)
     const refused = await putBytes(await uploadUrl(assetId), bytes)
     expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '5'])
-    // The limit counts the uploads of each organization separately, so an upload of another organization is accepted.
+    // The limit counts the uploads of each person separately, so an upload of another person is accepted.
     const outsider = await hub.user()
     const theirs = await hub.repository(outsider, await hub.organization(outsider), { name: 'theirs' })
     const other = await outsider.invoke('repositories_CreateAsset', {

@@ -66,7 +66,7 @@ export type Heartbeat = {
 export const FAST_REBALANCE = 'fast-rebalance'
 
 /** SQL condition that the request of a node to release devices is fast. `alias` is the alias of `cluster_node` in the query. */
-export const isReleaseFast = (alias: string) =>
+const isReleaseFast = (alias: string) =>
   sql<boolean>`exists (select from instance_setting s where s.key = ${FAST_REBALANCE}
     and s.value = to_jsonb(extract(epoch from ${sql.ref(`${alias}.release_started_at`)})))`
 

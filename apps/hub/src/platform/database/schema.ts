@@ -190,6 +190,7 @@ type DeviceRow = {
   property_version_floor: Generated<number>
   addresses_version: number | null
   last_refusal_since: ColumnType<Date | null, Date | string | null, Date | string | null>
+  name_key: Generated<string>
 }
 
 type DeviceAddressRow = {

@@ -10,7 +10,7 @@ const MIN_GROWTH = 1.25
 const MAX_HEAP_BYTES = 160 * 1024 ** 2
 
 /** `gc` of `--expose-gc`. */
-export type Collect = NonNullable<typeof globalThis.gc>
+type Collect = NonNullable<typeof globalThis.gc>
 
 /**
  * Gives memory back to the system while the process is idle. V8 lets the heap grow to twice its live objects before it collects, keeps the

@@ -6,7 +6,6 @@ it('C31: folds at least four like acts of one actor within 60 s into one line', 
   const rename = (second: number, userId = 'u_1'): Entry =>
     ({
       entryId: `audit ${second} ${userId}`,
-      eventId: `${second} ${userId}`,
       type: 'audit',
       kind: 'person',
       event: 'devices_NameChanged',
@@ -14,7 +13,7 @@ it('C31: folds at least four like acts of one actor within 60 s into one line', 
       data: { name: `crane-${second}` },
       at: new Date(Date.parse('2026-11-23T12:00:00Z') - second * 1000).toISOString(),
       severity: 'Info',
-    }) as Entry
+    }) as unknown as Entry
   const linesOf = (entries: Entry[]) =>
     daysOf(entries, () => 'Monday').flatMap(({ lines }) =>
       lines.map(line => (line.type === 'entry' ? 1 : line.entries.length)),
