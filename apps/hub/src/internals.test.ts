@@ -144,7 +144,7 @@ it('V8: the options of the heap are known', () => {
   const options = files.flatMap(
     file => readFileSync(join(ROOT, file), 'utf8').match(/(?<=')--[\w-]+=?\d*(?=')/g) ?? [],
   )
-  expect(options).toHaveLength(7)
+  expect(options).toHaveLength(8)
   expect(execFileSync(process.execPath, [...options, '--print', '"started"'], { encoding: 'utf8' })).toBe(
     'started\n',
   )

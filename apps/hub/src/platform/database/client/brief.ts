@@ -24,10 +24,11 @@ export async function runBrief<Result>(
       .setIsolationLevel('repeatable read')
       .execute(async tx => {
         // The process id is read inside the transaction, because a pooler may give each transaction another process.
+        // The deadline bounds the wait for a lock as well. Repeating the query after a shorter wait would only answer later.
+        const lockTimeout = deadlineMs <= BRIEF_MS ? sql`, set_config('lock_timeout', '0', true)` : sql``
         const { rows } = await sql<{ pid: number }>`
-        select pg_backend_pid() as pid, set_config('statement_timeout', ${String(deadlineMs)}, true)`.execute(
-          tx,
-        )
+        select pg_backend_pid() as pid, set_config('statement_timeout', ${String(deadlineMs)}, true)
+               ${lockTimeout}`.execute(tx)
         let cancelling: Promise<unknown> | undefined
         const cancel = (): void => {
           // A look-up needs no connection of the pool, of which the caller may have its share.
