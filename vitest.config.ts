@@ -82,7 +82,7 @@ const JOURNEYS = [
  * machines of `releases` would keep its disk mounted.
  */
 const E2E_LONG =
-  'e2e/{cluster,disk-full,hardening,hub-places,journey,odd-answers,rebalance,release,uploads}.slow.test.ts'
+  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,odd-answers,rebalance,release,uploads}.slow.test.ts'
 /**
  * Tests that add network interfaces. Chromium ends all requests when an interface appears, so `tools/test.ts` runs them in a network of
  * their own.
