@@ -88,7 +88,8 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await page.getByText('certificate is pending', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Accept', exact: true }).click()
   const head = page.locator('.EntityHead-head')
-  await head.getByText('Connected', { exact: true }).waitFor({ timeout: 60_000 })
+  // The decision is sent after 10 s, and a waiting device asks again after up to 60 s.
+  await head.getByText('Connected', { exact: true }).waitFor({ timeout: 90_000 })
   await page.getByRole('heading', { name: 'System Info' }).waitFor()
   await page.locator('#props').getByText('dev.nexigon.system.info').waitFor()
 
