@@ -500,7 +500,7 @@ describe('completion', () => {
       'history',
       'help',
     ])
-    expect(await complete('--hub', 'x', 'assets', 'upload', 'r', '--p')).toEqual(['--parallel'])
+    expect(await complete('--hub', 'x', 'assets', 'upload', 'r', '--pa')).toEqual(['--parallel'])
     expect(await complete('projects', 'devices', 'list', 'p', '--status', 'c')).toEqual(['connected'])
     expect(await complete('devices', 'certificates', 'set-status', 'c', '')).toEqual([
       'pending',
