@@ -97,7 +97,7 @@ export function devicesByStart(organizationId: string, text: string, count: numb
     select ${COLUMNS}, h.address, h.interface from (${sql.join(hits, sql` union all `)}) h
       join device d on d.device_id = h.device_id
       join project p on p.project_id = d.project_id and p.organization_id = ${organizationId}
-     order by h.rank, h.key collate "C", d.name_key, d.device_id`
+     order by h.rank, h.key collate "C", d.name_key, coalesce(d.name, d.hostname, ''), d.device_id`
 }
 
 /** Indexed key of the row `a` of `device_address`, and the condition that it begins with a text. */

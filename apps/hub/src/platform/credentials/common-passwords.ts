@@ -42,5 +42,5 @@ export async function isCommonPassword(password: string): Promise<boolean> {
 async function loadCommon(): Promise<ReadonlySet<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   const listed = dictionary['passwords-common'].map(text => text.toLowerCase())
-  return new Set([...listed, ...FURTHER.split(/\s+/)])
+  return new Set([...listed, ...FURTHER.trim().split(/\s+/)])
 }
