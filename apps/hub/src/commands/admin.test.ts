@@ -197,7 +197,7 @@ it.skipIf(!existsSync(SCRIPT))('asks for the password at a terminal and does not
 
 it('leaves nothing half done when it is killed', async () => {
   await using session = await databaseSession(hub)
-  await session.lock('organization_member')
+  await session.lock('audit_event')
   const { child, ended } = startProcess(['admin', 'create', 'killed@example.com'], settings())
   await session.waitingStatements(1)
   child.kill('SIGKILL')
@@ -205,7 +205,7 @@ it('leaves nothing half done when it is killed', async () => {
   await session.release()
   await until('its session has ended', async () => {
     const rows = await session.query(
-      "select from pg_stat_activity where datname = current_database() and query like '%organization_member%' and state <> 'idle' and pid <> pg_backend_pid()",
+      "select from pg_stat_activity where datname = current_database() and query like '%audit_event%' and state <> 'idle' and pid <> pg_backend_pid()",
     )
     return rows.length === 0
   })
