@@ -444,7 +444,7 @@ async function deleteDevice(on: Page, name: string): Promise<string> {
   await on.goto(`${project}/devices/${deviceId}`)
   await on.getByRole('button', { name: 'Delete Device' }).click()
   await on
-    .getByText(/Deleting in \d+ s\.$/)
+    .getByText(/Deleting in \d+ s\./)
     .first()
     .waitFor()
   return deviceId

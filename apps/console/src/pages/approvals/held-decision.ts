@@ -32,8 +32,6 @@ const held = heldRequest<Decision>(
 
 /** Cancels a decision that waits. Returns `false` if there is none. */
 export const undoDecision = held.undo
-/** Sends a waiting decision and resolves after its answer. Never rejects. */
-export const settleDecision = held.settle
 
 /** The held decision on a certificate, or `undefined`. */
 export function useHeldDecision(certificateId: string): HeldDecision | undefined {

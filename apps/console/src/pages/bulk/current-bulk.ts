@@ -57,8 +57,6 @@ export function closeBulk() {
 
 /** Sends a waiting bulk action immediately. Synchronous up to the request, so that it works while the page closes. */
 export const sendBulk = held.send
-/** Sends a waiting bulk action and resolves after its answer. Never rejects. */
-export const settleBulk = held.settle
 
 /** The current bulk action in a project: waiting, in flight, or started and not dismissed yet. A reload forgets it. */
 export function useCurrentBulk(projectId: string): HeldBulk | StartedBulk | undefined {

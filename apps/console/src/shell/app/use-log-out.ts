@@ -1,8 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { useNavigate } from '@tanstack/react-router'
-import { settleDecision } from '../../pages/approvals/held-decision.ts'
-import { settleBulk } from '../../pages/bulk/current-bulk.ts'
 import { settleDeletions } from '../../pages/devices/deleting/deletions.ts'
+import { settleHeld } from '../../pages/devices/deleting/held-request.ts'
 import { endSession, logOut } from '../../session.ts'
 import { toastError } from '../../ui/app/toast.ts'
 import { forgetRecentPages } from './recent-pages.ts'
@@ -14,7 +13,7 @@ export function useLogOut(): () => Promise<void> {
   return async () => {
     try {
       // Requests that still wait for their undo time need the session, so they are sent and answered before it ends.
-      await Promise.all([settleDeletions, settleBulk, settleDecision].map(settle => settle(queryClient)))
+      await Promise.all([settleDeletions(queryClient), settleHeld(queryClient)])
       forgetRecentPages()
       await logOut(queryClient)
       await navigate({ to: '/login' })

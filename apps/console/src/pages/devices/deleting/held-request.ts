@@ -6,6 +6,13 @@ import { type Click, clickNow, tooLate, UNDO_MS } from './undo-time.ts'
 /** A request that waits 10 s before it is sent, or that is sent and whose answer is awaited. */
 export type Held<Item> = Item & Click & { state: 'waiting' | 'sent' }
 
+const settles = new Set<(queryClient: QueryClient) => Promise<void>>()
+
+/** Sends all held requests and resolves after their answers. Never rejects. */
+export async function settleHeld(queryClient: QueryClient): Promise<void> {
+  await Promise.all([...settles].map(settle => settle(queryClient)))
+}
+
 /**
  * Holds back one request for 10 s after its click, so that it can be undone. A request that already waits is sent when the next one begins.
  *
@@ -42,6 +49,10 @@ export function heldRequest<Item extends object>(
     })
   }
 
+  settles.add(async queryClient => {
+    send(queryClient)
+    await answer
+  })
   return {
     store: current,
     send,
@@ -56,11 +67,6 @@ export function heldRequest<Item extends object>(
       clearTimeout(timer)
       current.set(undefined)
       return true
-    },
-    /** Sends a waiting request and resolves after its answer. Never rejects. */
-    async settle(queryClient: QueryClient): Promise<void> {
-      send(queryClient)
-      await answer
     },
   }
 }
