@@ -5,6 +5,7 @@ import { Button } from '../../ui/Button.tsx'
 import { DeviceName } from '../devices/DeviceName.tsx'
 import styles from './BulkPreviewDialog.module.css'
 import type { BulkKind } from './bulk-words.ts'
+import { MAX_INLINE } from './bulk-words.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 
 const CONSEQUENCE: Record<BulkKind, string> = {
@@ -12,8 +13,6 @@ const CONSEQUENCE: Record<BulkKind, string> = {
   Reject: 'A rejected certificate stays rejected. The device needs a new one.',
   Delete: 'Their history goes with them. A device that still runs appears again as a new one.',
 }
-/** Maximum number of items that the hub processes before it answers (`MAX_INLINE_BULK_ITEMS` of the contract). */
-export const MAX_INLINE = 200
 
 type BulkPreviewDialogProps = {
   preview: BulkPreview

@@ -7,6 +7,9 @@ export type BulkAction = ActionOutput<'devices_GetBulkAction'>
 export type BulkItem = ActionOutput<'devices_QueryBulkActionItems'>['items'][number]
 export type BulkKind = BulkAction['kind']
 
+/** Maximum number of items that the hub processes before it answers (`MAX_INLINE_BULK_ITEMS` of the contract). */
+export const MAX_INLINE = 200
+
 /** Whether a bulk action has not ended yet. */
 export function isUnfinished({ status }: BulkAction): boolean {
   return status === 'Waiting' || status === 'Running'
