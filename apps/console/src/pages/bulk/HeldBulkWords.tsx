@@ -1,8 +1,9 @@
 import { Button } from '../../ui/Button.tsx'
 import { useSecsLeft } from '../devices/deleting/undo-time.ts'
 import styles from './bar.module.css'
+import type { HeldBulk } from './bulk-store.ts'
 import { doingWord, itemsOfPreview } from './bulk-words.ts'
-import { closeBulk, type HeldBulk } from './current-bulk.ts'
+import { closeBulk } from './current-bulk.ts'
 
 /** "Rejecting 2 certificates in 9 s." with Undo, then "Rejecting 2 certificates…" until the answer. */
 export function HeldBulkWords({ bulk }: { bulk: HeldBulk }) {

@@ -1,22 +1,13 @@
 import type { QueryClient } from '@tanstack/react-query'
 import { invoke } from '../../api/client.ts'
 import { announce } from '../../lib/announce.ts'
-import { externalStore, useExternalStore } from '../../lib/external-store.ts'
 import { toastError } from '../../ui/app/toast.ts'
-import { type Held, heldRequest } from '../devices/deleting/held-request.ts'
+import { heldRequest } from '../devices/deleting/held-request.ts'
+import { heldBulk, type Previewed, startedBulk } from './bulk-store.ts'
 import { doneWord, itemsOfPreview, MAX_INLINE } from './bulk-words.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 import { refetchChanged } from './use-bulk-run.ts'
 
-type Previewed = { projectId: string; preview: BulkPreview }
-
-/** A bulk action after its preview that can be undone: it waits 10 s before it is sent, or it is sent and its answer is awaited. */
-export type HeldBulk = Held<Previewed>
-
-/** A bulk action that is running, or that has ended but whose result the user has not dismissed yet. */
-type StartedBulk = { state: 'started'; projectId: string; bulkActionId: string }
-
-const started = externalStore<StartedBulk | undefined>(undefined)
 const held = heldRequest<Previewed>(
   async (queryClient, { projectId, askedBy, preview }) => {
     const input = { projectId, bulkActionId: preview.bulkActionId, askedBy }
@@ -27,6 +18,7 @@ const held = heldRequest<Previewed>(
   },
   ({ preview }, reason) =>
     toastError(`The ${itemsOfPreview(preview)} were not ${doneWord(preview.kind)}`, reason),
+  heldBulk,
 )
 
 /**
@@ -39,27 +31,20 @@ export function isHeldBulk({ kind, itemCount }: BulkPreview): boolean {
 
 /** Holds back a previewed bulk action for 10 s, unless it is undone. One that already waits is sent first. */
 export function holdBulk(queryClient: QueryClient, { projectId, preview }: Previewed) {
-  started.set(undefined)
+  startedBulk.set(undefined)
   held.start(queryClient, { projectId, preview })
   announce(`${itemsOfPreview(preview)} will be ${doneWord(preview.kind)} in 10 seconds.`)
 }
 
 /** Shows the progress and result of a started bulk action in the list of its project, until the user dismisses the result. */
 export function showStartedBulk(projectId: string, bulkActionId: string) {
-  started.set({ state: 'started', projectId, bulkActionId })
+  startedBulk.set({ state: 'started', projectId, bulkActionId })
 }
 
 /** Cancels a bulk action that waits, or dismisses a started one. One that was sent and not answered yet is not affected. */
 export function closeBulk() {
-  if (!held.undo() && !held.store.get()) started.set(undefined)
+  if (!held.undo() && !held.store.get()) startedBulk.set(undefined)
 }
 
 /** Sends a waiting bulk action immediately. Synchronous up to the request, so that it works while the page closes. */
 export const sendBulk = held.send
-
-/** The current bulk action in a project: waiting, in flight, or started and not dismissed yet. A reload forgets it. */
-export function useCurrentBulk(projectId: string): HeldBulk | StartedBulk | undefined {
-  const waiting = useExternalStore(held.store)
-  const running = useExternalStore(started)
-  return [waiting, running].find(bulk => bulk?.projectId === projectId)
-}

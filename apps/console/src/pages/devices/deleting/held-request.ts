@@ -18,12 +18,13 @@ export async function settleHeld(queryClient: QueryClient): Promise<void> {
  *
  * @param request sends the request, with `keepalive` and without waiting before it, so that it outlives the page.
  * @param refused called when the request was refused, or is too old to be sent.
+ * @param current store of the request.
  */
 export function heldRequest<Item extends object>(
   request: (queryClient: QueryClient, item: Held<Item>) => Promise<void>,
   refused: (item: Item, reason: Error) => void,
+  current = externalStore<Held<Item> | undefined>(undefined),
 ) {
-  const current = externalStore<Held<Item> | undefined>(undefined)
   let timer: ReturnType<typeof setTimeout> | undefined
   let answer: Promise<void> = Promise.resolve()
 

@@ -10,7 +10,7 @@ import { Menu } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 import { BulkActions } from '../../../bulk/BulkActions.tsx'
 import styles from '../../../bulk/bar.module.css'
-import { useCurrentBulk } from '../../../bulk/current-bulk.ts'
+import { useCurrentBulk } from '../../../bulk/bulk-store.ts'
 import { useActionsShortcut } from '../../../bulk/use-actions-shortcut.ts'
 import type { Selection } from '../selection.ts'
 
