@@ -312,7 +312,7 @@ it('S39: clears the page at a sign-out that does not reach the hub, and ends the
   await own.getByRole('button', { name: /Account menu/ }).click()
   await own.getByRole('menuitem', { name: 'Log Out' }).click()
   for (const shown of [own, other]) await shown.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
-  // Nobody is taken for signed in although the cookie of the session is still there.
+  // The console treats the person as signed out, although the browser still has the cookie of the session.
   await own.goto(stage.hub.url)
   await own.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   const [{ value } = { value: '' }] = (await context.cookies()).filter(({ name }) => name === 'muster')

@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, sign, verify, X509Certificate } from 'node:crypto'
 
-/** What a device signs with its current key and with its next key. Fingerprints as in docs/protocol.md 6.5. */
+/** Content of the two signatures of a renewal, one by the current key and one by the next key. Fingerprints as in docs/protocol.md 6.5. */
 export type Renewal = { deviceId: string; currentFingerprint: string; nextFingerprint: string }
 
 /** Certificate and private key of a device, as PEM text. */

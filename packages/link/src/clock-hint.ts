@@ -1,7 +1,7 @@
 const CLOCK_CODES: ReadonlySet<unknown> = new Set(['CERT_NOT_YET_VALID', 'CERT_HAS_EXPIRED'])
 
 /**
- * What to add to the message of an error of TLS that a wrong clock of this machine may cause: a device without a battery starts in the past.
+ * Addition to the message of a TLS error that a wrong clock of this machine may cause. A device without a battery starts with a time in the past.
  * Empty for all other errors.
  */
 export function clockHint(error: Error, nowMs = Date.now()): string {

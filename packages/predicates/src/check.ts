@@ -13,7 +13,7 @@ import {
   partsOf,
 } from './expr.ts'
 
-/** What is wrong with a predicate: where it is, as a path in the tree, what stands there and what would fit. */
+/** A mistake in a predicate: its place, as a path in the tree, the value found there, and the value expected. */
 export type Problem = { at: string; found: string; expected: string }
 
 /** Type of an expression's value, if every device gives it the same one. */

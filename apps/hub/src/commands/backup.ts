@@ -20,7 +20,7 @@ const MAX_NAMED_FILES = 10
 /** Fewest characters of a passphrase. */
 const MIN_PASSPHRASE = 12
 
-/** What `muster-hub backup` without a file did with the other backups of its folder, and with the object storage. */
+/** Older backups that `muster-hub backup` without a file has removed from its folder, and the copy in the object storage. */
 type Kept = { removed: string[]; storeKey: string | undefined }
 
 /**

@@ -3,7 +3,7 @@ import { sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
 
-/** What the hub knows about a certificate that a device has shown or announced. */
+/** Facts about a certificate at the time when a device has shown or announced it. */
 type Sight = {
   tokenId: string
   /** IP address of the first connection with it. */

@@ -194,7 +194,7 @@ function CertificateActions({
           disabled={isBusy && !isAsked(to, keepSuccessors)}
           onClick={() => {
             moveFocus()
-            // What follows a pending certificate can be undone for 10 s, because both buttons stand side by side.
+            // Accepting or rejecting can be undone for 10 s, because the two buttons are next to each other.
             if (to !== 'Revoked') return hold({ certificateId, status: to })
             setStatus.mutate(
               { certificateId, status: to, keepSuccessors },

@@ -16,7 +16,7 @@ export function EventsPanel({ part: { value, failure } }: { part: Health['events
     (most, bin) => (bin.perSec > (most?.perSec ?? 0) ? bin : most),
     undefined,
   )
-  // Of a young hub the chart is empty before its first count.
+  // A hub that was started lately has counts only since then. The chart is empty before the first one.
   const sinceMs = value?.recordedSince === undefined ? undefined : Date.parse(value.recordedSince)
   return (
     <section className={`sheet ${styles.chart}`} aria-labelledby="device-events">
