@@ -63,10 +63,7 @@ function preloadSignedIn(): Plugin {
           const paths = modules.map(module => join(import.meta.dirname, module))
           const code = chunks.filter(({ moduleIds }) => paths.some(path => moduleIds.includes(path)))
           const names = code.flatMap(({ fileName, imports }) => [fileName, ...imports])
-          const sheets = chunks
-            .filter(({ fileName }) => names.includes(fileName))
-            .flatMap(({ viteMetadata }) => [...(viteMetadata?.importedCss ?? [])])
-          return [pattern, [...names, ...sheets].map(name => `/${name}`).filter(isNew)]
+          return [pattern, names.map(name => `/${name}`).filter(isNew)]
         })
         return html.replace('of [])', () => `of ${JSON.stringify(lists)})`)
       },
