@@ -147,6 +147,7 @@ it('reads an instance made from the fixtures and verifies its audit log', async 
     { name: 'crane-03', updateFailureCount: 2, updateError: 'disk # is full' },
   ])
   expect(await hub.runJob('devices_FillAddresses', {})).toMatchObject({ status: 'Completed' })
+  expect(await hub.runJob('devices_FillNameKeys', {})).toMatchObject({ status: 'Completed' })
   const { organizationId } = await hub.pipeline.run(SYSTEM, 'projects_GetDetails', {
     projectId: device.project_id,
   })
