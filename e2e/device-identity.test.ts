@@ -166,7 +166,8 @@ it('D9: warns of a certificate that ends soon, until the device has announced an
   const allows = page.getByRole('switch', { name: 'Devices announce their next certificate' })
   expect(await allows.getAttribute('aria-checked')).toBe('true')
   // The switch is busy until the hub has saved the change.
-  const saved = (isAllowed: boolean) => page.locator(`[role=switch][aria-checked=${isAllowed}]:not([aria-busy])`)
+  const saved = (isAllowed: boolean) =>
+    page.locator(`[role=switch][aria-checked=${isAllowed}]:not([aria-busy])`)
   await allows.click()
   await saved(false).waitFor()
   const announcement = renewalInput(ending.deviceId, identity, await deviceIdentity())

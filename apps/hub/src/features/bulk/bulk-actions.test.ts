@@ -591,6 +591,7 @@ it('continues a bulk action after its process was killed, and decides nothing tw
     stdio: ['ignore', 'ignore', 'inherit'],
   })
   const exited = once(child, 'exit')
+  await until('the first portion is accepted', async () => ((await statuses()).Active ?? 0) > 0)
   await session.waitingStatements(1)
   child.kill('SIGKILL')
   await exited
