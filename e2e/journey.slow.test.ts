@@ -87,9 +87,15 @@ it('leads a person from sign-in to a device that connects, is renamed and is del
   await page.getByRole('heading', { name: /^This device waits for approval/ }).waitFor()
   await page.getByText('certificate is pending', { exact: true }).first().waitFor()
   await page.getByRole('button', { name: 'Accept', exact: true }).click()
+  // Leaving the page sends the decision immediately. A waiting device asks again after up to 60 s.
+  await page
+    .getByRole('link', { name: /^Devices/ })
+    .last()
+    .click()
+  await row.getByText('Connected', { exact: true }).waitFor({ timeout: 90_000 })
+  await row.getByRole('link', { name: 'View' }).click()
   const head = page.locator('.EntityHead-head')
-  // The decision is sent after 10 s, and a waiting device asks again after up to 60 s.
-  await head.getByText('Connected', { exact: true }).waitFor({ timeout: 90_000 })
+  await head.getByText('Connected', { exact: true }).waitFor()
   await page.getByRole('heading', { name: 'System Info' }).waitFor()
   await page.locator('#props').getByText('dev.nexigon.system.info').waitFor()
 
