@@ -10,7 +10,7 @@ import { Checkbox } from '../../ui/Checkbox.tsx'
 import { AuthHead, AuthLayout, AuthLine } from '../../ui/lazy/AuthLayout.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
-import { type Credentials, typedCredentials, useReplacedStaticForm } from './static-form.ts'
+import { type Credentials, NO_CREDENTIALS, useReplacedStaticForm } from './static-form.ts'
 
 const route = getRouteApi('/login')
 
@@ -22,7 +22,7 @@ export function LoginPage() {
   const { redirect = '' } = route.useSearch()
   const router = useRouter()
   const queryClient = useQueryClient()
-  const [credentials, setCredentials] = useState(typedCredentials)
+  const [credentials, setCredentials] = useState(NO_CREDENTIALS)
   const [isChecked, setChecked] = useState(false)
   const [isBusy, setBusy] = useState(false)
   const [failures, setFailures] = useState(0)
@@ -32,7 +32,7 @@ export function LoginPage() {
   const shown: Partial<typeof problems> = isChecked ? problems : {}
   const isInvalid = problems.email !== undefined || problems.password !== undefined
 
-  useReplacedStaticForm(element)
+  useReplacedStaticForm(element, setCredentials)
   useEffect(() => {
     if (failures > 0) errorBox.current?.focus()
   }, [failures])
