@@ -2,17 +2,18 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { mkdir, open, readdir, rename, rm, writeFile } from 'node:fs/promises'
 import { Agent, request } from 'node:http'
+import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { setTimeout as passing } from 'node:timers/promises'
 import { type Invoke, newDatedId, newId } from '@muster/actions'
 import { startEmbeddedDatabase } from '@muster/hub/database/embedded'
 import { createLog } from '@muster/hub/log'
-import { until } from '@muster/testkit'
+import { freePort, until } from '@muster/testkit'
 import { connectDevice, type FakeDevice, socketOf } from '@muster/testkit/device'
 import pg from 'pg'
 import { describe, expect, it } from 'vitest'
 import { copyFirstStart } from './copied-start.ts'
-import { expectNothingLeft, socketDirOf } from './ended-hub.ts'
+import { complaint, expectNothingLeft, socketDirOf } from './ended-hub.ts'
 import {
   adminOf,
   databaseHome,
@@ -477,3 +478,29 @@ async function signInOver(agent: Agent, { url, dataDir }: HubChild): Promise<num
       .end(JSON.stringify({ email, password }))
   })
 }
+
+describe('a start fails with one line', () => {
+  it('within 15 s, if the database cannot be reached', async () => {
+    await using folder = await newFolder()
+    const dataDir = join(folder.path, 'data')
+    const port = await freePort()
+    // Starts a server that accepts connections and never answers.
+    const mute = createServer(() => {}).listen(0, '127.0.0.1')
+    await until('it listens', () => mute.listening)
+    const { port: mutePort } = mute.address() as { port: number }
+    const urls = [
+      `postgresql://a:b@127.0.0.1:${port}/c`,
+      'postgresql://a:b@nowhere.invalid/c',
+      `postgresql://a:b@${encodeURIComponent(folder.path)}/c`,
+      `postgresql://a:b@127.0.0.1:${mutePort}/c`,
+    ]
+    const lines = await Promise.all(
+      urls.map((url, index) =>
+        complaint({ dataDir: `${dataDir}${index}`, env: { MUSTER_DATABASE_URL: url } }),
+      ),
+    )
+    for (const line of lines)
+      expect(line).toMatch(/^MUSTER_DATABASE_URL: found .*, expected a reachable PostgreSQL/)
+    mute.close()
+  })
+})

@@ -148,6 +148,8 @@ export class LinkShares implements Disposable {
 
   async #takeOfOrganization({ organizationId, ...owner }: DeviceOwner): Promise<void> {
     const max = this.#values['organization-link-share']
+    // Descriptors that have become free belong to those who wait first. So a link is refused only beside a full share.
+    this.#admit(organizationId)
     const waiting = this.#waiting.get(organizationId)
     if (!waiting && this.#hasShare(organizationId, max, 1)) {
       this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
@@ -232,11 +234,11 @@ export class LinkShares implements Disposable {
     const now = performance.now()
     let done = 0
     for (const { admit, expire, deadline } of waiting) {
-      if (deadline < now) expire()
-      else if (this.#hasShare(organizationId, percent, waiting.length - done)) {
+      if (this.#hasShare(organizationId, percent, waiting.length - done)) {
         this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
         admit()
-      } else break
+      } else if (deadline < now) expire()
+      else break
       done++
     }
     waiting.splice(0, done)
