@@ -35,7 +35,6 @@ const KNOWN: Record<string, [times: number, what: string]> = {
     2,
     'the names of its two roles, and passwords that it generated in base64url',
   ],
-  'platform/database/client/preparing-client.ts': [1, 'a number of milliseconds'],
   'platform/database/server/lock-waits.ts': [1, 'a whole number of milliseconds'],
   'platform/database/server/migrate.ts': [
     2,

@@ -95,17 +95,17 @@ export class PreparingClient extends pg.Client {
   // biome-ignore lint/suspicious/noExplicitAny: the driver has many overloads, of which one matters here
   override query(config: any, values?: any, callback?: any): any {
     const nowMs = performance.now()
+    const settings: string[] = []
     if (nowMs - this.#plannedAtMs > PLANS_MS) {
       this.#plannedAtMs = nowMs
-      // An error of `discard plans` is ignored: an aborted transaction or a broken connection also fails the caller's statement,
-      // which is sent next.
-      super.query('discard plans', () => {})
+      settings.push('discard plans')
     }
     if (this.#lockMs !== this.#nextLockMs) {
       this.#lockMs = this.#nextLockMs
-      // If this fails, the connection is broken, and the caller's statement fails as well.
-      super.query(`set lock_timeout = ${this.#lockMs}`, () => {})
+      settings.push(`set lock_timeout = ${this.#lockMs}`)
     }
+    // An error is ignored: an aborted transaction or a broken connection also fails the caller's statement, which is sent next.
+    if (settings.length > 0) super.query(settings.join('; '), () => {})
     const statement: Statement = typeof config === 'string' ? { text: config, values } : config
     this.#hasTimeout = statement.timeout !== 'none'
     const name = statement.name === undefined ? this.#names.nameOf(statement) : undefined
