@@ -6,6 +6,7 @@ import {
   MAX_AGO_SECS,
   MAX_EXPRS,
   MAX_PATH,
+  MAX_REQUIREMENT_LENGTH,
   problemsOf,
 } from '@muster/predicates'
 import { z } from 'zod'
@@ -43,6 +44,11 @@ const EXPRS = [
   z.object({ kind: z.enum(['And', 'Or']), exprs: z.array(Expr).min(1).max(MAX_EXPRS) }),
   z.object({ kind: z.literal('Not'), expr: Expr }),
   z.object({ kind: z.literal('Exists'), expr: Expr, path: Path }),
+  z.object({
+    kind: z.literal('VersionRequirement'),
+    expr: Expr,
+    requirement: text(MAX_REQUIREMENT_LENGTH).min(1),
+  }),
   z.object({ kind: z.literal('Ago'), secs: z.int().min(0).max(MAX_AGO_SECS) }),
 ] as const
 

@@ -12,6 +12,7 @@ import {
   MAX_PATH,
   partsOf,
 } from './expr.ts'
+import { readRequirement } from './version-requirement.ts'
 
 /** A mistake in a predicate: its place, as a path in the tree, the value found there, and the value expected. */
 export type Problem = { at: string; found: string; expected: string }
@@ -105,6 +106,8 @@ function problemsHere(expr: JsonExpr): LocalProblem[] {
       return wrongType(expr.right, ['array'], 'a list')
     case 'Contains':
       return [expr.left, expr.right].flatMap(part => wrongType(part, ['text'], 'a text'))
+    case 'VersionRequirement':
+      return [...wrongType(expr.expr, ['text'], 'a text'), ...wrongRequirement(expr.requirement)]
     case 'Ago':
       return expr.secs <= MAX_AGO_SECS
         ? []
@@ -133,6 +136,12 @@ function wrongField(name: string): LocalProblem[] {
   return [{ found, expected: `one of ${Object.keys(DEVICE_FIELDS).join(', ')}` }]
 }
 
+function wrongRequirement(requirement: string): LocalProblem[] {
+  if (readRequirement(requirement)) return []
+  const found = `the requirement ${JSON.stringify(requirement.slice(0, 100))}`
+  return [{ found, expected: 'comparisons of versions, such as >=1.2.0, <2.0.0' }]
+}
+
 function longPath({ length }: JsonPath): LocalProblem[] {
   return length > MAX_PATH
     ? [{ found: `a path of ${length} parts`, expected: `at most ${MAX_PATH} parts` }]
@@ -144,7 +153,16 @@ function noCondition(expr: JsonExpr | undefined): LocalProblem[] {
   return expr && CONDITIONS.has(expr.kind) ? [{ found: 'a condition', expected: 'a value' }] : []
 }
 
-const CONDITIONS = new Set<JsonExpr['kind']>([...COMPARISONS, 'In', 'Contains', 'And', 'Or', 'Not', 'Exists'])
+const CONDITIONS = new Set<JsonExpr['kind']>([
+  ...COMPARISONS,
+  'In',
+  'Contains',
+  'And',
+  'Or',
+  'Not',
+  'Exists',
+  'VersionRequirement',
+])
 
 /** Whether the database can hold a value. It has no U+0000 and no half of a surrogate pair. */
 function isStorable(value: Json): boolean {

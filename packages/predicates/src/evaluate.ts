@@ -1,5 +1,6 @@
 import type { Json, JsonExpr, JsonPath } from './expr.ts'
 import { printPredicate } from './print-text.ts'
+import { isVersion, readRequirement } from './version-requirement.ts'
 
 /** What a predicate is evaluated on. */
 export type Values = {
@@ -73,6 +74,8 @@ function valueIn(expr: JsonExpr, values: Values): Json | undefined {
       return isOneOf(expr.exprs, true, values)
     case 'Not':
       return !isTrue(expr.expr, values)
+    case 'VersionRequirement':
+      return readRequirement(expr.requirement)!(versionOf(expr.expr, values))
     default:
       return compare(expr, present(expr.left, values), present(expr.right, values))
   }
@@ -127,6 +130,12 @@ function compare(expr: Comparing, left: Json, right: Json): boolean {
 function textOf(expr: JsonExpr, value: Json): string {
   if (typeof value === 'string') return value
   throw new Unknown(`${nameOf(expr)} is no text`)
+}
+
+function versionOf(expr: JsonExpr, values: Values): string {
+  const text = textOf(expr, present(expr, values))
+  if (isVersion(text)) return text
+  throw new Unknown(`${nameOf(expr)} is no version`)
 }
 
 /** Lower case of the letters A to Z, as the database folds them for predicates. */

@@ -31,6 +31,7 @@ export type JsonExpr =
   | { kind: 'And' | 'Or'; exprs: JsonExpr[] }
   | { kind: 'Not'; expr: JsonExpr }
   | { kind: 'Exists'; expr: JsonExpr; path: JsonPath }
+  | { kind: 'VersionRequirement'; expr: JsonExpr; requirement: string }
   | { kind: 'Ago'; secs: number }
 
 /** Prefix of the names of a device's fields. No property can have such a name. */
@@ -66,6 +67,7 @@ export function partsOf(expr: JsonExpr): [part: string, JsonExpr][] {
       return expr.exprs.map((part, index) => [`exprs.${index}`, part])
     case 'Not':
     case 'Exists':
+    case 'VersionRequirement':
       return [['expr', expr.expr]]
     default:
       return [

@@ -28,6 +28,8 @@ export {
   MAX_EXPRS,
   MAX_PATH,
   MAX_PREDICATE_LENGTH,
+  partsOf,
 } from './expr.ts'
 export { printPredicate } from './print-text.ts'
 export { PredicateTextError, readPredicate } from './read-text.ts'
+export { MAX_REQUIREMENT_LENGTH, readRequirement } from './version-requirement.ts'

@@ -21,6 +21,7 @@ const PROPERTIES: Record<string, Json> = {
   floor: 4,
   nothing: null,
   text: 'Pier 4',
+  version: '1.10.0',
 }
 const outcomeOf = (text: string) =>
   evaluate(readPredicate(text), { valueOf: name => PROPERTIES[name], nowMs: NOW_MS })
@@ -43,6 +44,12 @@ it.each<[string, boolean | string]>([
   ['label.ring = "canary" or floor >= 4', true],
   ['label.ring = "canary" and floor < 4', false],
   ['floor > "4"', 'only two numbers or two texts have an order'],
+  ['version satisfies ">=1.2.0, <2.0.0"', true],
+  ['version satisfies ">1.10.0-rc.1, !=v1.10"', true],
+  ['version satisfies "<1.9"', false],
+  ['label.site satisfies ">3"', true],
+  ['nothing satisfies ">3"', 'nothing is no text'],
+  ['"none" satisfies ">3"', '"none" is no version'],
   ['text and floor = 4', 'text is no truth value'],
 ])('%s: %s', (text, outcome) => {
   expect(outcomeOf(text)).toEqual(typeof outcome === 'string' ? { reason: outcome } : outcome)
@@ -56,6 +63,7 @@ it.each([
   ['floor = "a', 1, 9, 'expected a quote at the end of the text'],
   ['device.lastSeen < 3 weeks', 1, 21, 'a unit of time: s, min, h or d'],
   ['device.lastSeen < 1.5 s ago', 1, 23, 'whole seconds'],
+  ['a satisfies 1.2', 1, 13, 'a requirement in quotes, as in ">=1.2.0, <2.0.0"'],
   ['list[-1] = 1', 1, 8, 'a whole number, not below 0'],
   ['a = 1 2', 1, 7, 'found 2, expected and, or, or the end'],
   ['('.repeat(60), 1, 50, 'at most 48 levels'],
@@ -88,6 +96,14 @@ it.each<[string, JsonExpr, string]>([
   ],
   ['many expressions', { kind: 'Or', exprs: Array(200).fill(name('a')) }, 'found more than 200 expressions'],
   ['no conditions', { kind: 'And', exprs: [] }, 'found And without conditions'],
+  [
+    'a requirement without signs',
+    readPredicate('a satisfies "1.2"'),
+    'found the requirement "1.2", expected',
+  ],
+  ['a requirement on words', readPredicate('a satisfies ">=1.2, <b"'), 'such as >=1.2.0, <2.0.0'],
+  ['an empty requirement', readPredicate('a satisfies ""'), 'found the requirement ""'],
+  ['a version that is a number', readPredicate('1 satisfies ">1"'), 'found a number, expected a text'],
   ['a text that cannot be stored', readPredicate('a = "\\u0000"'), 'a value with U+0000'],
 ])('%s is refused', (_, predicate, message) => {
   expect(
@@ -102,6 +118,7 @@ it('the text form keeps what needs brackets', () => {
     '(a = 1) = true',
     '(a else b).c[0]["d e"] else {"f": [1]} = null',
     'exists (a.b).c',
+    'not a.b satisfies ">=1.2,<2"',
     'property["and"] = "x" and property["a.b"].c = 1',
     'device.lastSeen > 90 min ago',
   ]

@@ -22,6 +22,7 @@ export const KEYWORDS = [
   'contains',
   'exactly',
   'exists',
+  'satisfies',
   'else',
   'ago',
   'true',
@@ -73,6 +74,10 @@ function textOf(expr: JsonExpr): [binds: number, text: string] {
       return [BINDS.not, `not ${printed(expr.expr, BINDS.not)}`]
     case 'In':
       return comparison(expr.left, 'in', expr.right)
+    case 'VersionRequirement': {
+      const version = printed(expr.expr, BINDS.otherwise)
+      return [BINDS.comparison, `${version} satisfies ${JSON.stringify(expr.requirement)}`]
+    }
     case 'Contains':
       return comparison(expr.left, expr.ignoreCase ? 'contains' : 'contains exactly', expr.right)
     default:
@@ -98,6 +103,7 @@ function nameText(name: string): string {
 }
 
 function pathText(expr: JsonExpr, path: JsonPath): string {
+  if (expr.kind === 'Get' && expr.path.length === 0 && !expr.default) return pathText(expr.expr, path)
   const isName = expr.kind === 'NamedValue' && !expr.default
   const root = isName ? nameText(expr.name) : `(${printPredicate(expr)})`
   return root + path.map(part => (isWord(part) ? `.${part}` : `[${JSON.stringify(part)}]`)).join('')

@@ -100,6 +100,10 @@ class Reader {
       const isExact = this.#takeWord('exactly')
       return { kind: 'Contains', left, right: this.#operand(), ...(!isExact && { ignoreCase: true }) }
     }
+    if (this.#takeWord('satisfies')) {
+      if (this.#token.kind !== 'string') throw this.#wrong('a requirement in quotes, as in ">=1.2.0, <2.0.0"')
+      return { kind: 'VersionRequirement', expr: left, requirement: this.#json() as string }
+    }
     const kind = COMPARISONS.find(kind => this.#isSign(SIGNS[kind]))
     if (!kind) return left
     this.#next += 1

@@ -23,6 +23,14 @@ export function sortVersions(texts: readonly string[]): string[] {
     .map(({ text }) => text)
 }
 
+/**
+ * Order of two versions by the same rules: negative if the first is older. 0 for texts that name one version, such as `1.0.0` and
+ * `v1.0.0+build.5`.
+ */
+export function orderOfVersions(left: string, right: string): number {
+  return compareMeaning(readVersion(left), readVersion(right))
+}
+
 function readVersion(text: string): Version {
   const { epoch = '0', rest = '' } = /^(?:(?<epoch>\d+):)?v?(?<rest>.*)$/is.exec(text)!.groups!
   const numbers = /^\d+\.\d+\.\d+(?:-(?!r?\d)[^+]*)?(?=\+|$)/i.exec(rest)?.[0]
@@ -40,12 +48,16 @@ function readVersion(text: string): Version {
 
 function compareVersions(left: Version, right: Version): number {
   return (
+    compareMeaning(left, right) || compareParts(left.text, right.text) || compareTexts(left.text, right.text)
+  )
+}
+
+function compareMeaning(left: Version, right: Version): number {
+  return (
     compareNumbers(left.epoch, right.epoch) ||
     compareParts(left.release, right.release) ||
     comparePreReleases(left.preRelease, right.preRelease) ||
-    compareParts(left.revision, right.revision) ||
-    compareParts(left.text, right.text) ||
-    compareTexts(left.text, right.text)
+    compareParts(left.revision, right.revision)
   )
 }
 

@@ -40,11 +40,11 @@ export async function resolveSelection(
   const rows = await runBrief(
     db,
     signal,
-    tx =>
+    async tx =>
       tx
         .selectFrom('device as d')
         .where('d.project_id', '=', projectId)
-        .where(matchesFilter(selection.filter, projectId))
+        .where(await matchesFilter(tx, selection.filter, projectId))
         .$if(has !== undefined, query => query.where(has!))
         .select('d.device_id')
         .orderBy('d.first_seen', 'desc')

@@ -278,7 +278,7 @@ it('C29: finds devices of a list by the beginning of an address in any notation,
   await using session = await databaseSession(hub)
   await session.query('analyze device, device_address')
   const { rows } = await sql<{ 'QUERY PLAN': string }>`
-    explain select from device d where d.project_id = ${others} and ${matchesFilter({ address: '10.77' }, others)}`.execute(
+    explain select from device d where d.project_id = ${others} and ${await matchesFilter(hub.db, { address: '10.77' }, others)}`.execute(
     hub.db,
   )
   expect(rows.map(row => row['QUERY PLAN']).join('\n')).not.toContain('Seq Scan on device_address')

@@ -17,11 +17,12 @@ export const bulkDeletion: BulkKind = {
       from unnest(${ids}::text[]) with ordinality as i (id, place) join device d on d.device_id = i.id
      where d.project_id = ${projectId}`,
   async applyPortion({ tx, projectId, filter, devices, events, changed, afterCommit }, items) {
+    const ids = items.map(({ deviceId }) => deviceId)
     const matching = tx
       .selectFrom('device as d')
-      .where(sql<boolean>`d.device_id = any (${items.map(({ deviceId }) => deviceId)}::text[])`)
+      .where(sql<boolean>`d.device_id = any (${ids}::text[])`)
       .where('d.project_id', '=', projectId)
-      .where(matchesFilter(filter as DeviceFilter | undefined, projectId))
+      .where(await matchesFilter(tx, filter as DeviceFilter | undefined, projectId, ids))
       .select('d.device_id')
     const deleted = await tx
       .deleteFrom('device')
@@ -41,11 +42,11 @@ export const bulkDeletion: BulkKind = {
       changed('devices', { deviceId })
       afterCommit(() => devices.endRight({ deviceId }, 'this device was deleted'))
     }
-    const ids = new Set(deleted.map(({ device_id: deviceId }) => deviceId))
+    const gone = new Set(deleted.map(({ device_id: deviceId }) => deviceId))
     return new Map(
       items.map(({ position, deviceId }) => [
         position,
-        ids.has(deviceId) ? { outcome: 'Succeeded' as const } : skipped('NoLongerMatches'),
+        gone.has(deviceId) ? { outcome: 'Succeeded' as const } : skipped('NoLongerMatches'),
       ]),
     )
   },

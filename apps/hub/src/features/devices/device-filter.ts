@@ -1,17 +1,18 @@
 import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { HAS_FAILED, matchesSoftware } from '../software/index.ts'
 import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { hasAddress, matchesSearch } from './device-search.ts'
 import { DEVICE_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
-import { matchesPredicate } from './predicate-sql.ts'
+import { matchesPredicate, metVersions } from './predicate-sql.ts'
 import { matchesProperty } from './property-conditions.ts'
 
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
-type Parts = { [Part in keyof DeviceFilter]-?: NonNullable<DeviceFilter[Part]> }
+type Parts = { [Part in keyof Omit<DeviceFilter, 'predicate'>]-?: NonNullable<DeviceFilter[Part]> }
 
 /** Condition of each part of a filter. PostgreSQL checks conditions of equal cost in this order. */
 const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) => RawBuilder<boolean> } = {
@@ -35,18 +36,29 @@ const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) =>
   text: matchesSearch,
   properties: properties => allOf(properties.map(matchesProperty)),
   fields: fields => allOf(fields.map(matchesField)),
-  predicate: predicate => matchesPredicate(predicate),
   software: matchesSoftware,
 }
 
 /**
  * Condition that a device of a project matches a filter of the device list. The surrounding query must use the alias `d` for the table
- * `device`.
+ * `device`. Reads what the condition needs to know before, among the devices of the project, or only those with the given ids. Throws `Invalid`
+ * for a predicate that compares too many versions.
  */
-export function matchesFilter(filter: DeviceFilter = {}, projectId: string): RawBuilder<boolean> {
+export async function matchesFilter(
+  db: Db,
+  filter: DeviceFilter = {},
+  projectId: string,
+  deviceIds?: readonly string[],
+): Promise<RawBuilder<boolean>> {
   const conditionOf = <Part extends keyof Parts>(part: Part) =>
     filter[part] ? PARTS[part](filter[part] as Parts[Part], projectId) : []
-  return allOf((Object.keys(PARTS) as (keyof Parts)[]).flatMap(conditionOf))
+  const conditions = (Object.keys(PARTS) as (keyof Parts)[]).flatMap(conditionOf)
+  const { predicate } = filter
+  if (!predicate) return allOf(conditions)
+  const now = new Date()
+  const one = deviceIds ? sql` and d.device_id = any (${deviceIds}::text[])` : sql``
+  const met = await metVersions(db, predicate, sql<boolean>`d.project_id = ${projectId}${one}`, now)
+  return allOf([...conditions, matchesPredicate(predicate, met, now)])
 }
 
 function allOf(conditions: readonly RawBuilder<boolean>[]): RawBuilder<boolean> {

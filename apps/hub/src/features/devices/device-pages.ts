@@ -55,7 +55,7 @@ export function updateText({ update }: DeviceRow, name: keyof typeof UPDATE_SQL)
 }
 
 /** Query for the devices of a project that match a filter, not sorted. */
-function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input) {
+async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input) {
   const isWhole = limit === undefined
   const fields = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
   return (
@@ -64,7 +64,7 @@ function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input)
       // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
       .$if(isWhole, query => query.leftJoin('device_update as u', 'u.device_id', 'd.device_id'))
       .where('d.project_id', '=', projectId)
-      .where(matchesFilter(filter, projectId))
+      .where(await matchesFilter(db, filter, projectId))
       .select([
         ...fields.map(name => selected(name, isWhole).as(name)),
         columnTexts(columns).as('texts'),
@@ -134,9 +134,9 @@ function isFiltered(filter: Partial<NonNullable<Input['filter']>> = {}): boolean
 }
 
 /** Page in a sort order that an index of `device` provides. */
-function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
+async function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
-  const query = devicesQuery(db, input)
+  const query = await devicesQuery(db, input)
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
   // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}
@@ -164,7 +164,7 @@ function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
 /** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
 async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
   const { countTotal, ...page } = input
-  const query = devicesQuery(db, input)
+  const query = await devicesQuery(db, input)
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
   const isByVersion = sort === 'currentVersion' || sort === '-currentVersion'

@@ -308,7 +308,7 @@ describe('suggestions in a large project', () => {
       ...fields.map(condition => ({ fields: [condition] })),
     ]
     for (const filter of filters) {
-      const rows = sql`from device d where d.project_id = ${projectId} and ${matchesFilter(filter, projectId)}`
+      const rows = sql`from device d where d.project_id = ${projectId} and ${await matchesFilter(hub.db, filter, projectId)}`
       const plan = [
         await planOf(sql`select d.device_id ${rows} order by d.first_seen desc, d.device_id desc limit 51`),
         await planOf(sql`select count(*) ${rows}`),
@@ -384,7 +384,7 @@ describe('counts of devices', () => {
     await using session = await databaseSession(hub)
     await session.query('analyze device, device_update')
     const { rows } = await sql<{ 'QUERY PLAN': string }>`
-      explain select from device d where d.project_id = ${grouped} and ${matchesFilter(filter, grouped)}`.execute(
+      explain select from device d where d.project_id = ${grouped} and ${await matchesFilter(hub.db, filter, grouped)}`.execute(
       hub.db,
     )
     const plan = rows.map(row => row['QUERY PLAN']).join('\n')

@@ -1,3 +1,4 @@
+import { ActionError } from '@muster/actions'
 import {
   type COMPARISONS,
   DEVICE_FIELDS,
@@ -6,27 +7,77 @@ import {
   type Json,
   type JsonExpr,
   type JsonPath,
+  partsOf,
+  readRequirement,
 } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
+import type { Db } from '../../platform/database/client/connection.ts'
 import { DEVICE_SQL, LAST_END, UPDATE_SQL } from './device-sql.ts'
 
 type Sql = RawBuilder<unknown>
 type Comparison = (typeof COMPARISONS)[number]
+type Requirement = Extract<JsonExpr, { kind: 'VersionRequirement' }>
+
+/** Maximum number of different versions among the devices that a requirement is tried on. */
+const MAX_VERSIONS = 10_000
+
+/** The versions among some devices that meet each requirement of a predicate. */
+export type MetVersions = ReadonlyMap<Requirement, readonly string[]>
 
 /**
- * Condition that a device meets a checked predicate (`problemsOf` of `@muster/predicates`). It is null or false where the predicate does
+ * Reads the versions that meet the requirements of a predicate, because PostgreSQL cannot compare versions. `among` is a condition on the
+ * devices `d`. Reads nothing for a predicate without requirements. Throws `Invalid` for more versions than can be tried.
+ */
+export async function metVersions(
+  db: Db,
+  predicate: JsonExpr,
+  among: RawBuilder<boolean>,
+  now: Date,
+): Promise<MetVersions> {
+  const met = new Map<Requirement, readonly string[]>()
+  const visit = async (expr: JsonExpr): Promise<void> => {
+    for (const [, inner] of partsOf(expr)) await visit(inner)
+    if (expr.kind !== 'VersionRequirement') return
+    const version = new PredicateSql(now, met).version(expr.expr)
+    const { rows } = await sql<{ version: string }>`
+      select distinct version from (select ${version} as version from device d where ${among}) found
+       where version is not null limit ${MAX_VERSIONS + 1}`.execute(db)
+    if (rows.length > MAX_VERSIONS)
+      throw new ActionError(
+        'Invalid',
+        `The devices have more than ${MAX_VERSIONS} versions: filter the list.`,
+        {
+          status: 409,
+        },
+      )
+    met.set(expr, rows.map(row => row.version).filter(readRequirement(expr.requirement)!))
+  }
+  await visit(predicate)
+  return met
+}
+
+/**
+ * Condition that a device meets a checked predicate (`problemsOf` of `@muster/predicates`), with the versions that meet its
+ * requirements (`metVersions`). It is null or false where the predicate does
  * not hold or cannot be evaluated. The surrounding query must use the alias `d` for `device`.
  */
-export function matchesPredicate(predicate: JsonExpr, now = new Date()): RawBuilder<boolean> {
-  return sql<boolean>`(${new PredicateSql(now).condition(predicate, true)})`
+export function matchesPredicate(predicate: JsonExpr, met: MetVersions, now: Date): RawBuilder<boolean> {
+  return sql<boolean>`(${new PredicateSql(now, met).condition(predicate, true)})`
 }
 
 /** SQL of expressions. A value is `jsonb`, and null where the device lacks it or it cannot be evaluated. */
 class PredicateSql {
   readonly #now: Date
+  readonly #met: MetVersions
 
-  constructor(now: Date) {
+  constructor(now: Date, met: MetVersions) {
     this.#now = now
+    this.#met = met
+  }
+
+  /** The version that a value names; null if it names none. */
+  version(expr: JsonExpr): Sql {
+    return sql`(select case when t ~ '[0-9]' then t end from (select ${textOf(this.#value(expr))} as t) as version)`
   }
 
   /**
@@ -48,6 +99,10 @@ class PredicateSql {
         return this.#isIn(expr.left, expr.right, isLoose)
       case 'Contains':
         return this.#contains(expr)
+      case 'VersionRequirement':
+        // Nothing is in an empty list, not even null.
+        return sql`(select case when v is not null then v = any (${this.#met.get(expr)!}::text[]) end
+          from (select ${this.version(expr.expr)} as v) as one)`
       case 'Equals':
       case 'NotEquals':
       case 'LessThan':

@@ -23,8 +23,9 @@ const MEMBERS = ['a', 'b', 'é']
 
 /** Small values, so that different devices and predicates often have the same. */
 const scalar = fc.constantFrom<Json>(null, true, false, 0, 1, -2.5, 1e3, '', 'a', 'B', 'ab', 'é', '😀', '￿')
+const version = fc.constantFrom('1.0', '1.9.0', '1.10.0-rc.1', 'v1.10.0', '2:0.1', '1.0~rc1', 'none')
 const value: fc.Arbitrary<Json> = fc.oneof(
-  { weight: 3, arbitrary: scalar },
+  { weight: 3, arbitrary: fc.oneof(scalar, version) },
   fc.array(scalar, { maxLength: 3 }),
   fc.dictionary(fc.constantFrom(...MEMBERS), fc.oneof(scalar, fc.array(scalar, { maxLength: 2 })), {
     maxKeys: 3,
@@ -53,6 +54,11 @@ const { condition } = fc.letrec<{ condition: JsonExpr; value: JsonExpr }>(tie =>
       fc.record({
         kind: fc.constantFrom('And' as const, 'Or' as const),
         exprs: fc.array(tie('condition'), { minLength: 1, maxLength: 3 }),
+      }),
+      fc.record({
+        kind: fc.constant('VersionRequirement' as const),
+        expr: tie('value'),
+        requirement: fc.constantFrom('>=1.10.0', '>1.0, <2.0', '!=1.9.0', '<=v1.10.0+build'),
       }),
       fc.record({ kind: fc.constant('Not' as const), expr: tie('condition') }),
       tie('value'),
@@ -157,4 +163,29 @@ it('refuses a predicate with the place of each problem', async () => {
       { path: 'filter.predicate.exprs.1', message: 'found a number, expected a list' },
     ],
   })
+})
+
+it('D10: finds devices by requirements on their versions, also in a bulk action that goes on later', async () => {
+  const versions = ['1.2.0', '1.10.0', '1.10.0-rc.1', 'v2.0.0', 'unknown', 7]
+  const ids = new Map<string, unknown>()
+  for (const version of versions) {
+    const deviceId = await deviceRow(hub, otherProjectId, {})
+    await owner.invoke('devices_SetProperty', { deviceId, name: 'firmware', value: version })
+    ids.set(deviceId, version)
+  }
+  const of = async (text: string) =>
+    (await found(readPredicate(text), otherProjectId)).map(deviceId => ids.get(deviceId)).toSorted()
+  expect(await of('firmware satisfies ">=1.2.0, <2.0.0"')).toEqual(['1.10.0', '1.10.0-rc.1', '1.2.0'])
+  expect(await of('not firmware satisfies ">=1.10"')).toEqual(['1.2.0'])
+  expect(await of('firmware satisfies "=2.0.0+build"')).toEqual(['v2.0.0'])
+  const { bulkActionId } = await owner.invoke('devices_CreateBulkDeletion', {
+    projectId: otherProjectId,
+    selection: { kind: 'filter', filter: { predicate: readPredicate('firmware satisfies ">1.2.0, <2"') } },
+  })
+  await hub.pool.query(
+    `update device_property set value_json = '"1.1"', value = '"1.1"' where value_json = '"1.10.0-rc.1"'`,
+  )
+  await owner.invoke('devices_StartBulkDeletion', { projectId: otherProjectId, bulkActionId })
+  // The device with the changed version stays.
+  await expect.poll(() => of('firmware satisfies ">0"')).toEqual(['1.10.0-rc.1', '1.2.0', 'v2.0.0'])
 })

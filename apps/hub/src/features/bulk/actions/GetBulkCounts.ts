@@ -7,14 +7,14 @@ import { matchesFilter } from '../../devices/index.ts'
 export const devices_GetBulkCounts = handler(
   'devices_GetBulkCounts',
   async ({ db, signal }, { projectId, selection }) => {
-    const counts = await tryBrief(db, signal, tx =>
+    const counts = await tryBrief(db, signal, async tx =>
       tx
         .selectFrom('device as d')
         .where('d.project_id', '=', projectId)
         .where(
           selection.kind === 'devices'
             ? sql<boolean>`d.device_id = any (${selection.deviceIds}::text[])`
-            : matchesFilter(selection.filter, projectId),
+            : await matchesFilter(tx, selection.filter, projectId),
         )
         .select([
           sql<number>`count(*)`.as('deviceCount'),

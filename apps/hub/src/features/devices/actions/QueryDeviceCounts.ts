@@ -13,7 +13,7 @@ export const projects_QueryDeviceCounts = handler(
         const { count } = await tx
           .selectFrom('device as d')
           .where('d.project_id', '=', projectId)
-          .where(matchesFilter(filter, projectId))
+          .where(await matchesFilter(tx, filter, projectId))
           .select(sql<number>`count(*)`.as('count'))
           .executeTakeFirstOrThrow()
         counts[index] = count

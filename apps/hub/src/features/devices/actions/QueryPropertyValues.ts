@@ -9,8 +9,8 @@ const DEFAULT_LIMIT = 20
 export const projects_QueryPropertyValues = handler(
   'projects_QueryPropertyValues',
   async ({ db, signal }, { projectId, property, filter, text, limit = DEFAULT_LIMIT }) => {
-    const found = await tryBrief(db, signal, tx =>
-      suggestValues(tx, projectId, property, matchesFilter(filter, projectId), { text, limit }),
+    const found = await tryBrief(db, signal, async tx =>
+      suggestValues(tx, projectId, property, await matchesFilter(tx, filter, projectId), { text, limit }),
     )
     if (!found)
       return {
