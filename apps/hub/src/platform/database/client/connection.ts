@@ -139,13 +139,14 @@ export function openDatabase(
       // lock have no names.
       const names = lane === 'usual' ? options.names : new StatementNames(0)
       const client = new PreparingClient({ ...options, names, pipeline: true, stream: () => socket })
-      const lockTimeout = lane === 'usual' ? `; set lock_timeout = ${LOOK_UP_LOCK_MS}` : ''
       // Look-ups by key need a generic plan. By default PostgreSQL plans a prepared statement for its actual values five times
       // before it considers a generic plan. If `configure` fails, it destroys the connection, which also rejects the look-ups
       // queued on it.
       client.once('connect', () => {
         client
-          .configure(`${SETTINGS}; set plan_cache_mode = force_generic_plan${lockTimeout}`)
+          .configure(
+            `${SETTINGS}; set plan_cache_mode = force_generic_plan; set lock_timeout = ${LOOK_UP_LOCK_MS[lane]}`,
+          )
           .catch(() => {})
       })
       return client
