@@ -32,6 +32,25 @@ function limiterOf(options: FairLimiterOptions) {
 
 const settle = () => new Promise(resolve => setImmediate(resolve))
 
+describe('with a share of what others leave free', () => {
+  it('S27: a few owners never use up the limit, and one alone has all of its own', async () => {
+    const { limiter, begun, addOf } = limiterOf({ max: 8, maxPerOwner: 6, maxShareOfFree: 0.5 })
+    const ofA = Array.from({ length: 8 }, () => addOf('a'))
+    const ofB = Array.from({ length: 8 }, () => addOf('b'))
+    const ofC = Array.from({ length: 2 }, () => addOf('c'))
+    await settle()
+    expect(begun.join('')).toBe('aaaaaabc')
+    expect(['a', 'b', 'd'].map(owner => limiter.maxOf(owner))).toEqual([3, 1, 1])
+    // Those of `a` that end leave room for the others.
+    for (const one of ofA.slice(0, 4)) await one.end()
+    await settle()
+    expect(begun.join('')).toBe('aaaaaabcbc')
+    for (const one of [...ofA, ...ofB, ...ofC]) void one.end()
+    await Promise.all([...ofA, ...ofB, ...ofC].map(({ done }) => done))
+    expect(limiter.maxOf('a')).toBe(6)
+  })
+})
+
 describe('tasks', () => {
   it('run concurrently up to the limit, and further tasks begin in order', async () => {
     const { begun, add } = limiterOf({ max: 2 })

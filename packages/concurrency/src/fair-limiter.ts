@@ -4,6 +4,11 @@ export type FairLimiterOptions = {
   max: number
   /** Number of tasks of one owner that may run concurrently, or a function that returns it for an owner. */
   maxPerOwner?: number | ((owner: string) => number)
+  /**
+   * Share, between 0 and 1, of the tasks that all other owners leave free. While others run tasks, an owner runs at most this share of
+   * them, and always one. So a few owners never use up `max`.
+   */
+  maxShareOfFree?: number
   /** Number of tasks that may wait; further tasks are rejected immediately. With 0, every task that would wait is rejected. */
   maxWaiting?: number
   /** Number of tasks of one owner that may wait; its further tasks are rejected immediately. */
@@ -49,6 +54,7 @@ export class FairLimiter {
   #max: number
   #maxWaiting: number
   readonly #maxPerOwner: (owner: string) => number
+  readonly #maxShareOfFree: number
   readonly #maxWaitingPerOwner: number
   readonly #waitMs: number
   readonly #signal: AbortSignal | undefined
@@ -68,6 +74,7 @@ export class FairLimiter {
     this.#max = options.max
     const { maxPerOwner = Number.POSITIVE_INFINITY } = options
     this.#maxPerOwner = typeof maxPerOwner === 'number' ? () => maxPerOwner : maxPerOwner
+    this.#maxShareOfFree = options.maxShareOfFree ?? 1
     this.#maxWaiting = options.maxWaiting ?? Number.POSITIVE_INFINITY
     this.#maxWaitingPerOwner = options.maxWaitingPerOwner ?? Number.POSITIVE_INFINITY
     this.#waitMs = options.waitMs ?? Number.POSITIVE_INFINITY
@@ -142,8 +149,17 @@ export class FairLimiter {
     this.#beginWaiting()
   }
 
+  /** Number of tasks that an owner may run at this moment, whatever it runs already. */
+  maxOf(owner: string): number {
+    const own = this.runningOf(owner)
+    const max = this.#maxPerOwner(owner)
+    const others = this.#running - own
+    if (others === 0) return max
+    return Math.min(max, Math.max(1, Math.floor(this.#maxShareOfFree * (this.#max - others))))
+  }
+
   #hasRoomFor(owner: string): boolean {
-    return this.#running < this.#max && this.runningOf(owner) < this.#maxPerOwner(owner)
+    return this.#running < this.#max && this.runningOf(owner) < this.maxOf(owner)
   }
 
   #permitFor(owner: string): Permit {

@@ -29,9 +29,9 @@ const PLACEHOLDER = '@MUSTER_PUBLIC_URL@'
 const DEVICE_PLACEHOLDER = '@MUSTER_DEVICE_URL@'
 /**
  * Limits of concurrent downloads of the agent and of Node, in total and per client IP. Anybody may download them, and each download holds
- * a file descriptor.
+ * a file descriptor. While others download, a client IP has half of the downloads that these leave, so that two of them do not take all.
  */
-const DOWNLOADS = { max: 32, maxPerOwner: 16, maxWaiting: 0 }
+const DOWNLOADS = { max: 32, maxPerOwner: 16, maxShareOfFree: 0.5, maxWaiting: 0 }
 /** `Retry-After` for refused clients, in seconds. */
 const RETRY_SECS = 10
 

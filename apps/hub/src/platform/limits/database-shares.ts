@@ -2,6 +2,7 @@ import { ActionError, type LimitSubject } from '@muster/actions'
 import { FairLimiter, LimiterRejection, type Permit } from '@muster/concurrency'
 import { type Db, type Tx, withPermits } from '../database/client/connection.ts'
 import { isLockTimeout } from '../database/client/errors.ts'
+import { hasLockedTable } from '../database/client/table-locks.ts'
 import { type Caller, personOf } from '../pipeline/caller.ts'
 import { countedAs } from './counted-address.ts'
 import { add, subtract } from './counts.ts'
@@ -19,6 +20,8 @@ const MAX_CONNECTIONS = POOL_CONNECTIONS - 2
  * with the brief queries, they leave four connections of the pool to other statements.
  */
 const MAX_LONG_QUERIES = 4
+/** Share of the long queries that other people leave free, which a person may run. So two people do not run all of them. */
+const MAX_SHARE_OF_LONG_QUERIES = 0.5
 
 /**
  * Limits of counts, suggestions, searches and timelines, each of which may take 2 s. A caller runs one at a time by default, so typing
@@ -43,6 +46,9 @@ const LOCKED = { max: 2, maxPerOwner: 1, maxWaiting: 1_000, maxWaitingPerOwner: 
 const PLACE_MS = 1_000
 /** Time after which work is not repeated any more, in milliseconds. With the wait for a place, this is as long as a statement may take. */
 const REPEAT_MS = 20_000
+
+/** Time for which the locks of tables are not looked at again, in milliseconds. */
+const LOOK_MS = 100
 
 /** Time after which a refused caller should try again, in seconds. */
 const RETRY_AFTER_SECS = 5
@@ -102,8 +108,10 @@ export type DatabaseSharesOptions = {
  * Decides what one caller may hold of the connections to the database on this node, over all transports: at most a third of the pool, and
  * of these a few for slow queries. All actions ask here. Callers beyond a limit wait, in fair turns, and only after a deadline are they
  * refused. Callers who wait for a lock hold two connections together, whatever their number: the actions that met the lock are repeated in
- * fair turns, and further calls of the same actions join them. While several people call, each reads a few pages of lists at once, because a page also takes time of this process. Long lists of
- * all callers are converted in turns, too.
+ * fair turns, and further calls of the same actions join them, if the lock is that of a table. The lock of a row concerns few: only further
+ * calls of the same caller join them, so that a tenant with a locked row does not delay the same actions of other tenants. While several
+ * people call, each reads a few pages of lists at once, because a page also takes time of this process. Long lists of all callers are
+ * converted in turns, too.
  */
 export class DatabaseShares {
   readonly #db: Db
@@ -117,8 +125,10 @@ export class DatabaseShares {
   readonly #dbs = new Map<string, Db>()
   readonly #brief: FairLimiter
   readonly #locked = new FairLimiter(LOCKED)
-  /** Number of calls that wait for a lock, by the name of their action. */
+  /** Number of calls that wait for a lock, by the name of their action, and of those that wait for the lock of a row also by their caller. */
   readonly #lockedCalls = new Map<string, number>()
+  /** Last look at the locks of tables. */
+  #tableLock: { atMs: number; isLocked: Promise<boolean> } | undefined
   readonly #turns: Turns
   readonly #lockMs: number
 
@@ -143,6 +153,7 @@ export class DatabaseShares {
     this.#long = new FairLimiter({
       max: MAX_LONG_QUERIES,
       maxPerOwner: values['person-long-queries'],
+      maxShareOfFree: MAX_SHARE_OF_LONG_QUERIES,
       waitMs,
     })
     this.#brief = new FairLimiter({ ...BRIEF_QUERIES, maxPerOwner: values['person-brief-queries'] })
@@ -219,49 +230,62 @@ export class DatabaseShares {
     signal: AbortSignal | undefined,
   ): Promise<Result> {
     const endsAtMs = performance.now() + REPEAT_MS
+    const ofCaller = `${action} ${key}`
     let reason: unknown
-    // While calls of this action wait for a lock, a further one would most likely wait for it, too.
-    if (!this.#lockedCalls.has(action))
+    // While such calls wait for a lock, a further one would most likely wait for it, too.
+    let calls = [action, ofCaller].find(each => this.#lockedCalls.has(each))
+    if (calls === undefined)
       try {
         return await work()
       } catch (error) {
         if (!isLockTimeout(error)) throw error
         reason = error
+        calls = (await this.#isTableLocked()) ? action : ofCaller
       }
     for (;;) {
-      using place = await this.#placeOf(key, action, signal, reason)
+      using place = await this.#placeOf(key, calls, signal, reason)
       const timer = setTimeout(place.release, PLACE_MS)
       try {
         return await work()
       } catch (error) {
         if (!isLockTimeout(error) || performance.now() > endsAtMs) throw error
         reason = error
+        calls = (await this.#isTableLocked()) ? action : ofCaller
       } finally {
         clearTimeout(timer)
       }
     }
   }
 
+  /** Whether a whole table is locked, or was 100 ms ago. Else calls wait for the lock of a row. */
+  async #isTableLocked(): Promise<boolean> {
+    const nowMs = performance.now()
+    if (this.#tableLock === undefined || nowMs - this.#tableLock.atMs > LOOK_MS)
+      // Without an answer, the calls of all are kept together.
+      this.#tableLock = { atMs: nowMs, isLocked: hasLockedTable(this.#db).catch(() => true) }
+    return this.#tableLock.isLocked
+  }
+
   /** Waits for a place among the work that is repeated. Throws `reason`, the error of the last time, after 10 s. */
   async #placeOf(
     owner: string,
-    action: string,
+    calls: string,
     signal: AbortSignal | undefined,
     reason: unknown,
   ): Promise<Permit> {
-    add(this.#lockedCalls, action)
+    add(this.#lockedCalls, calls)
     let permit: Permit
     try {
       permit = await this.#locked.enter({ owner, signal })
     } catch (error) {
-      subtract(this.#lockedCalls, action)
+      subtract(this.#lockedCalls, calls)
       throw error instanceof LimiterRejection ? (reason ?? lockHeld()) : error
     }
     let isReleased = false
     const release = (): void => {
       if (isReleased) return
       isReleased = true
-      subtract(this.#lockedCalls, action)
+      subtract(this.#lockedCalls, calls)
       permit.release()
     }
     return { release, [Symbol.dispose]: release }
