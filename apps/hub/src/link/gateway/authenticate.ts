@@ -217,7 +217,7 @@ export function createAuthenticator({
 
   /** Enrols an unknown device. Limits are checked before any row of the device is written. */
   async function enrolNew(enrolling: Enrolling) {
-    const { request, tokenId, known, about } = enrolling
+    const { request, admission, tokenId, known, about } = enrolling
     const address = remoteOf(request)
     if (!known.auto_accept)
       await requireRoomForPending(
@@ -226,6 +226,8 @@ export function createAuthenticator({
         limits,
       )
     const ownBudget = { atOnce: known.new_devices_at_once, perHour: known.new_devices_per_hour }
+    // The budget may wait for the row of its token, and known devices authenticate meanwhile.
+    admission.release()
     await budget.take({ tokenId, address, ownBudget, about })
     let isNewDevice = false
     try {

@@ -354,6 +354,24 @@ it('S3: enrols 200 new devices at once with one token from one address', async (
   expect(await tokenOf(owner, projectId, tokenId)).toMatchObject({ enrolledDevices: 200, refusedDevices: 0 })
 })
 
+it('S26: known devices connect while the row of a token is locked and many new devices wait for it', async () => {
+  const { tokenId, token } = await hub.fleet()
+  const other = await hub.fleet()
+  const fingerprint = newFingerprint()
+  expect((await attempt(other.token, { fingerprint })).status).toBe(101)
+  await using session = await databaseSession(hub)
+  await session.query('begin')
+  await session.query('select from deployment_token where token_id = $1 for update', [tokenId])
+  let answered = 0
+  // More than may authenticate at once.
+  const waiting = Array.from({ length: 40 }, () => attempt(token).finally(() => answered++))
+  await session.waitingStatements(1)
+  expect((await attempt(other.token, { fingerprint })).status).toBe(101)
+  expect(answered).toBe(0)
+  await session.release()
+  expect(statuses(await Promise.all(waiting))[101]).toHaveLength(40)
+})
+
 it('O21: a node has one statement for the budget of a token in flight, however many devices enrol', async () => {
   const answers: ((result: unknown) => void)[] = []
   const pool = { query: () => new Promise(answer => answers.push(answer)) } as unknown as pg.Pool
