@@ -221,7 +221,29 @@ describe('the limit of new devices of an address', () => {
     })
     expect((await attempt(second.token)).status).toBe(101)
     expect((await attempt(factory.token, { address })).status).toBe(101)
+    // The device of the other token counts for the address, too.
+    expect(await attempt(second.token, { address })).toMatchObject({
+      body: {
+        message: expect.stringContaining('Limit address-new-devices: found 302, expected at most 300'),
+      },
+    })
     expect(await rowsOf(projectId)).toMatchObject({ devices: 302 })
+  })
+})
+
+it('S3: a refusal names what is there, also after the limits of the token were lowered', async () => {
+  const { owner, tokenId, token } = await hub.fleet()
+  expect(statuses(await attempts(4, token))).toMatchObject({ 101: { length: 4 } })
+  const lower = (limits: object) => owner.invoke('projects_SetDeploymentTokenLimits', { tokenId, limits })
+  await lower({ newDevicesAtOnce: 2, newDevicesPerHour: 1 })
+  expect(await attempt(token)).toMatchObject({
+    status: 429,
+    body: { message: expect.stringContaining('found 5, expected at most 2 new devices at once') },
+  })
+  await lower({ deviceLimit: 3 })
+  expect(await attempt(token)).toMatchObject({
+    status: 409,
+    body: { message: expect.stringContaining('found 5, expected at most 3 devices') },
   })
 })
 

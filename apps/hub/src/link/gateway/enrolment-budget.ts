@@ -113,19 +113,18 @@ export class EnrolmentBudget {
     const { 'token-new-devices': atOnce, 'token-new-devices-per-hour': perHour } = this.#values
     const ofToken = (ownBudget.atOnce ?? atOnce) + (ownBudget.perHour ?? perHour)
     const max = Math.max(this.#values['address-new-devices'], ofToken)
-    const waitSecs = await this.#rates.takeWithRate('new device', address, {
+    const exceeded = await this.#rates.takeWithRate('new device', address, {
       calls: max,
       perSecs: ADDRESS_WINDOW_SECS,
     })
-    if (waitSecs !== undefined) {
+    if (exceeded !== undefined) {
       throw Refusal.of(
         new LimitReached({
           limit: 'address-new-devices',
           subject: { ...subjectOf(about), address },
           max,
-          found: max + 1,
           remedy: 'Try again later, or ask the operator of the hub for a higher limit.',
-          retryAfterSecs: waitSecs,
+          ...exceeded,
         }),
         about,
       )
@@ -208,7 +207,7 @@ function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusa
         limit: 'token-devices',
         subject,
         max: row.device_limit,
-        found: row.device_limit + 1,
+        found: row.enrolled_devices + row.granted + 1,
         remedy: 'Raise the device limit of the token, or use another token.',
       }),
       about,
@@ -222,7 +221,7 @@ function refusalFor(row: TokenRow, about: RefusalSubject, index: number): Refusa
       limit: 'token-new-devices',
       subject,
       max: row.at_once,
-      found: row.at_once + 1,
+      found: Math.ceil(row.used) + row.granted + 1,
       remedy: `Try again later (${row.per_hour} an hour are let in), or raise the budget of the token.`,
       retryAfterSecs: Math.min(MAX_RETRY_AFTER_SECS, refillSecs + spreadSecs),
     }),

@@ -1,5 +1,4 @@
 import type { LimitSubject } from '@muster/actions'
-import { sql } from 'kysely'
 import type { Db, Tx } from '../database/client/connection.ts'
 import { LimitReached } from './limit-reached.ts'
 import type { LimitValues } from './limits.ts'
@@ -31,17 +30,11 @@ export async function requireRoomForPending(
   limits: LimitValues,
 ): Promise<void> {
   const max = limits['project-pending-devices']
-  // Reads the index on pending certificates and stops counting at the limit.
+  // Reads the index on pending certificates. The count exceeds the limit only if the limit was lowered.
   const { count } = await db
-    .selectFrom(
-      db
-        .selectFrom('device')
-        .where('project_id', '=', subject.projectId)
-        .where('pending_certificates', '>', 0)
-        .select(sql`1`.as('one'))
-        .limit(max)
-        .as('pending'),
-    )
+    .selectFrom('device')
+    .where('project_id', '=', subject.projectId)
+    .where('pending_certificates', '>', 0)
     .select(({ fn }) => fn.countAll<number>().as('count'))
     .executeTakeFirstOrThrow()
   if (count < max) return
@@ -49,7 +42,7 @@ export async function requireRoomForPending(
     limit: 'project-pending-devices',
     subject,
     max,
-    found: max + 1,
+    found: count + 1,
     remedy: 'Accept, reject or delete pending devices of the project.',
   })
 }

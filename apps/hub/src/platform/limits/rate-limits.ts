@@ -6,6 +6,8 @@ import { countedAs } from './counted-address.ts'
 import { LimitReached } from './limit-reached.ts'
 
 type Rate = { calls: number; perSecs: number }
+/** Number of calls in the window with the one that exceeds a rate, and time until the next call can succeed. */
+type Exceeded = { found: number; retryAfterSecs: number }
 
 /**
  * Rates of failed authentications, by client IP address, account, browser or person. A password attempt is counted before its
@@ -89,16 +91,27 @@ export class RateLimits {
   }
 
   /**
-   * Counts a call like `take`, with a rate that may differ per key. Resolves to the seconds to wait when the rate is exceeded.
-   * `kind` must not be a key of `FAILURES`, because the counter in memory of a kind has only one rate.
+   * Counts a call like `take`, with a rate that may differ per key. If the rate is exceeded, resolves to the number of calls with this one
+   * and to the seconds to wait. `kind` must not be a key of `FAILURES`, because the counter in memory of a kind has only one rate.
    */
-  async takeWithRate(kind: string, key: string, { calls, perSecs }: Rate): Promise<number | undefined> {
+  async takeWithRate(kind: string, key: string, { calls, perSecs }: Rate): Promise<Exceeded | undefined> {
     const limiter = this.#limiterOfNode(kind, { calls: Number.MAX_SAFE_INTEGER, perSecs })
+    // The rate may differ per call, so more calls may be counted than this one allows.
+    const counted = await limiter.get(countedAs(key))
+    if (counted && counted.consumedPoints >= calls) return this.#exceeded(kind, counted)
     const used = await limiter.consume(countedAs(key))
     if (used.consumedPoints <= calls) return undefined
+    // Concurrent calls have used up the rate meanwhile.
     await limiter.reward(countedAs(key))
+    return this.#exceeded(kind, { consumedPoints: calls, msBeforeNext: used.msBeforeNext })
+  }
+
+  #exceeded(
+    kind: string,
+    { consumedPoints, msBeforeNext }: Pick<RateLimiterRes, 'consumedPoints' | 'msBeforeNext'>,
+  ): Exceeded {
     this.#onRefused(kind)
-    return Math.max(1, Math.ceil(used.msBeforeNext / 1000))
+    return { found: consumedPoints + 1, retryAfterSecs: secsBefore(msBeforeNext) }
   }
 
   /** Subtracts a call counted by `takeWithRate`. */
@@ -121,9 +134,11 @@ export class RateLimits {
   /** Counts a creation by a person. Throws `LimitReached` beyond `max` creations in `CREATIONS_SECS`. */
   async takeCreation(userId: string, max: number): Promise<void> {
     const rate = { calls: max, perSecs: CREATIONS_SECS }
-    await this.#take('creations', rate, userId, ({ msBeforeNext }) => {
+    await this.#take('creations', rate, userId, ({ msBeforeNext, consumedPoints }) => {
       const remedy = 'Try again later.'
-      const limit = { limit: 'person-creations', subject: { userId }, max, found: max + 1, remedy } as const
+      // A refusal from the memory of this node has no count.
+      const found = Math.max(max + 1, consumedPoints)
+      const limit = { limit: 'person-creations', subject: { userId }, max, found, remedy } as const
       return new LimitReached({ ...limit, retryAfterSecs: secsBefore(msBeforeNext) })
     })
   }

@@ -35,12 +35,12 @@ export class RefusedCommands {
     let reached: LimitReached | undefined
     for (const [limit, key, subject] of countersOf(caller, address)) {
       const max = this.#values[limit]
-      const secs = await this.#rates.takeWithRate(limit, key, { calls: max, perSecs: WINDOW_SECS })
-      if (secs === undefined) taken.push({ limit, key })
+      const exceeded = await this.#rates.takeWithRate(limit, key, { calls: max, perSecs: WINDOW_SECS })
+      if (exceeded === undefined) taken.push({ limit, key })
       else {
         const remedy =
           'Stop commands that are not permitted; they are counted and no longer logged one by one.'
-        reached = new LimitReached({ limit, subject, max, found: max + 1, remedy, retryAfterSecs: secs })
+        reached = new LimitReached({ limit, subject, max, remedy, ...exceeded })
         // This refusal leaves no row, so it does not count for the address, whose other callers keep their rows.
         break
       }

@@ -32,8 +32,8 @@ export class RefusedInputs {
   ): Promise<void> {
     const key = personOf(caller)?.userId ?? (caller.actor === 'Anonymous' ? address : undefined)
     if (key === undefined) return
-    const secs = await this.#rates.takeWithRate('refused inputs', key, AT_ONCE)
-    if (secs === undefined || inputText.length > MAX_HELD_LENGTH) return
+    const exceeded = await this.#rates.takeWithRate('refused inputs', key, AT_ONCE)
+    if (exceeded === undefined || inputText.length > MAX_HELD_LENGTH) return
     const held = this.#held.get(key) ?? 0
     const heldOfAll = [...this.#held.values()].reduce((sum, count) => sum + count, 0)
     if (held >= MAX_HELD.ofCaller || heldOfAll >= MAX_HELD.ofAll) return
