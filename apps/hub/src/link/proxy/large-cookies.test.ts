@@ -20,10 +20,13 @@ afterAll(async () => {
 })
 
 /** Sends a head in parts, each when the one before has left, and resolves to everything that the hub answers. */
-async function answerTo(
+const answerTo = (...parts: string[]) => answerOver(hub.address.port, ...parts)
+
+async function answerOver(
+  port: number,
   ...parts: string[]
 ): Promise<{ status: number; type: string; removed: string[]; text: string }> {
-  const socket = connect(hub.address.port, '127.0.0.1').setNoDelay()
+  const socket = connect(port, '127.0.0.1').setNoDelay()
   socket.on('error', () => {})
   let received = ''
   socket.setEncoding('utf8').on('data', (piece: string) => {
@@ -73,6 +76,19 @@ describe('S35: a request that is too large because of cookies for all devices', 
     expect(status).toBe(431)
     expect(removed).toContain('evil1=; Path=/; Max-Age=0; Domain=localhost')
     expect(removed.join()).not.toContain('muster')
+  })
+
+  it('removes cookies for the domains above the proxy domain, which a page may set as well', async () => {
+    await using other = await testHub({ proxyDomain: 'devices.fleet.example.com' })
+    const head = `GET / HTTP/1.1\r\nHost: any.devices.fleet.example.com\r\nCookie: ${cookies(8)}\r\n\r\n`
+    const { status, removed } = await answerOver(other.address.port, head)
+    expect(status).toBe(431)
+    expect(removed.filter(line => line.startsWith('evil0='))).toEqual([
+      'evil0=; Path=/; Max-Age=0',
+      'evil0=; Path=/; Max-Age=0; Domain=devices.fleet.example.com',
+      'evil0=; Path=/; Max-Age=0; Domain=fleet.example.com',
+      'evil0=; Path=/; Max-Age=0; Domain=example.com',
+    ])
   })
 
   it.each([

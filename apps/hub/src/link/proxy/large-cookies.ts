@@ -6,14 +6,16 @@ import { PAGES, pageHtml } from './pages.ts'
 const MAX_COOKIES = 180
 /** Largest number of paths for which a cookie is removed. A page may set a cookie for any part of the path. */
 const MAX_PATHS = 8
+/** Largest number of domains above the proxy domain for which a cookie is removed. */
+const MAX_PARENTS = 3
 /** Largest size of all lines that remove cookies, in bytes. Browsers refuse heads above 256 KiB. */
 const MAX_BYTES = 128 * 1024
 const NAME = /^[!#$%&'*+\-.^_`|~\dA-Za-z]{1,256}$/
 
 /**
  * The answer to a request whose head is too large because of cookies: a page that says so, and `Set-Cookie` lines that remove all of these cookies
- * but the hub's own. The script of one device's page can set cookies for the whole proxy domain, and browsers send them to all other pages. `packet`
- * holds the bytes that arrived last: the begin of the head, or a part of its cookies. Returns undefined if there are no such cookies, or if the
+ * but the hub's own. The script of one device's page can set cookies for the whole proxy domain and for the domains above it, and browsers send
+ * them to all other pages. `packet` holds the bytes that arrived last: the begin of the head, or a part of its cookies. Returns undefined if there are no such cookies, or if the
  * request is known to be for another host, and where devices have no host names.
  */
 export function largeCookiesAnswer(
@@ -27,10 +29,11 @@ export function largeCookiesAnswer(
   const names = cookieNames(text)
   if (names.length === 0) return undefined
   const secure = publicUrl.startsWith('https:') ? '; Secure' : ''
+  const places = ['', ...domainsOf(domain).map(each => `; Domain=${each}`)]
   let lines = ''
   for (const name of names)
     for (const path of pathsOf(text))
-      for (const place of ['', `; Domain=${domain}`]) {
+      for (const place of places) {
         const line = `set-cookie: ${name}=; Path=${path}; Max-Age=0${place}${secure}\r\n`
         if (lines.length + line.length <= MAX_BYTES) lines += line
       }
@@ -57,6 +60,13 @@ function cookieNames(text: string): string[] {
       return NAME.test(name) && !OWN_COOKIE.test(name) ? [name] : []
     })
   return [...new Set(names)].slice(0, MAX_COOKIES)
+}
+
+/** The proxy domain and the domains above it. Browsers ignore a line for a domain that they know as a public suffix. */
+function domainsOf(domain: string): string[] {
+  const labels = domain.split('.')
+  const parents = labels.slice(1, -1).map((_, at) => labels.slice(at + 1).join('.'))
+  return [domain, ...parents.slice(0, MAX_PARENTS)]
 }
 
 /** Paths for which the cookies of a request may have been set: `/`, and each part of the request's path if it is known. */
