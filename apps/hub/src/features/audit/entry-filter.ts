@@ -5,7 +5,7 @@ import { sqlState } from '../../platform/database/client/errors.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
 import { addressMatches } from '../devices/index.ts'
 import type { LogOf } from './log-scope.ts'
-import { matchesPerson, type Reader } from './shown-name.ts'
+import { matchesPerson, membersFirst, type Reader } from './shown-name.ts'
 
 type EntryFilter = Partial<NonNullable<ParsedInput<'audit_QueryAuditLogEvents'>['filter']>>
 
@@ -78,6 +78,7 @@ async function peopleIds(db: Db, text: string, of: LogOf | undefined): Promise<s
     .selectFrom('user as u')
     .where(matchesPerson(text, readerOf(of)))
     .select('u.user_id')
+    .orderBy(membersFirst(readerOf(of)))
     .limit(MAX_FOUND)
     .execute()
   return rows.map(row => row.user_id)
@@ -105,7 +106,8 @@ async function subjectIds(db: Db, text: string, of: LogOf | undefined): Promise<
       where ${own(sql`p.organization_id`)} limit ${MAX_FOUND})`,
   )
   const { rows } = await sql<{ id: string }>`
-    (select user_id as id from "user" u where ${matchesPerson(text, readerOf(of))} limit ${MAX_FOUND})
+    (select user_id as id from "user" u where ${matchesPerson(text, readerOf(of))}
+      order by ${membersFirst(readerOf(of))} limit ${MAX_FOUND})
     union all
     (select d.device_id from device d join project p on p.project_id = d.project_id
       where ${own(sql`p.organization_id`)} and ${matchesText(text, sql`d.name`, sql`d.hostname`)} limit ${MAX_FOUND})

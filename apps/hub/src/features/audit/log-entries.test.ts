@@ -368,6 +368,21 @@ describe('facts of an entry', () => {
     expect((await root.invoke('audit_QueryAuditLogEvents', { filter })).events).not.toEqual([])
   })
 
+  it('S31: finds members although many people of other tenants have the same name', async () => {
+    await hub.pool.query(
+      `insert into "user" (user_id, email, display_name)
+       select 'u_namesake' || n, 'namesake' || n || '@test.example', 'Zelda ' || n from generate_series(1, 250) n`,
+    )
+    const zelda = await hub.user({ displayName: 'Zelda' })
+    await root.invoke('organizations_AddMember', { organizationId, userId: zelda.userId })
+    await zelda.invoke('projects_CreateDeploymentToken', { projectId, name: 'Zelda’s line' })
+    const ask = (filter: object) => ada.invoke('organizations_QueryAuditLog', { organizationId, filter })
+    for (const filter of [{ actor: 'zelda' }, { text: 'zelda' }])
+      expect((await ask(filter)).events.map(({ event }) => event)).toContain(
+        'projects_DeploymentTokenCreated',
+      )
+  })
+
   it('S29: has ids in every audited field of an action that an event declares as an id', () => {
     const fields = allIdFields()
     for (const { audit, input } of Object.values(actions) as Action[])

@@ -16,7 +16,18 @@ export type Reader = { organizationId: string | undefined }
 export function matchesPerson(text: string, reader: Reader | undefined): RawBuilder<boolean> {
   const address = matchesEmail(text, sql`u.email`)
   if (reader === undefined) return sql<boolean>`(${matchesText(text, SHOWN_NAME)} or ${address})`
-  return sql<boolean>`(${matchesText(text, SHOWN_NAME)}
-    or ${address} and exists (select from organization_member m
-                               where m.user_id = u.user_id and m.organization_id = ${reader.organizationId ?? null}))`
+  return sql<boolean>`(${matchesText(text, SHOWN_NAME)} or ${address} and ${isMember(reader)})`
+}
+
+/**
+ * SQL sort key that brings members of the reader's organization before all other accounts `u`. A search reads a bounded number of accounts, and
+ * on a hub with many tenants more of them may have a name that contains the text.
+ */
+export function membersFirst(reader: Reader | undefined): RawBuilder<unknown> {
+  return reader === undefined ? sql`u.created_at` : sql`not ${isMember(reader)}, u.created_at`
+}
+
+function isMember({ organizationId }: Reader): RawBuilder<boolean> {
+  return sql<boolean>`exists (select from organization_member m
+    where m.user_id = u.user_id and m.organization_id = ${organizationId ?? null})`
 }
