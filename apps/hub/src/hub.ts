@@ -51,6 +51,7 @@ import { createDeviceServer, createServer } from './platform/http/server.ts'
 import { watchExpiry, watchTls } from './platform/http/tls.ts'
 import type { JobContext } from './platform/jobs/define-job.ts'
 import { type JobQueue, openQueue } from './platform/jobs/queue.ts'
+import { AnswerBudgets } from './platform/limits/answer-budgets.ts'
 import { DatabaseShares } from './platform/limits/database-shares.ts'
 import { InputBudgets } from './platform/limits/input-budgets.ts'
 import { LimitReports } from './platform/limits/limit-reports.ts'
@@ -382,6 +383,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   for (const { onStart } of features) await onStart?.(jobContext)
 
   const inputs = new InputBudgets(config.limits, limitReports)
+  const answers = new AnswerBudgets(config.limits, limitReports)
   const presence = new Presence(pool, node.nodeId, bus)
   const gateway = createGateway({
     config: { ...config, publicUrl },
@@ -398,6 +400,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     nodeId: node.nodeId,
     limits,
     inputs,
+    answers,
     limitReports,
     shares,
     proxy,
@@ -422,6 +425,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     shares,
     databaseShares,
     inputs,
+    answers,
     proxy,
     blobs,
     blobUrls,

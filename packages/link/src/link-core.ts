@@ -220,6 +220,11 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     return 2 * Math.min(MAX_ROUND_TRIP_MS, Math.max(MIN_ROUND_TRIP_MS, roundTripMs))
   }
 
+  /** Number of bytes that wait to be sent; 0 after the end. */
+  get queuedBytes(): number {
+    return this.end === undefined ? this.outgoing.queuedBytes + this.#transport.bufferedBytes : 0
+  }
+
   takeId(): number {
     return this.#nextId++
   }

@@ -97,6 +97,11 @@ export class Link {
     return this.#core.lastReceivedAt
   }
 
+  /** Number of bytes that wait to be sent, including the transport's buffer; 0 after the end. */
+  get unreadBytes(): number {
+    return this.#core.queuedBytes
+  }
+
   /** Number of open channels, whichever side opened them. */
   get channelCount(): number {
     return this.#core.channelCount

@@ -44,7 +44,7 @@ export const exportList: Route = (core, cookie) => ({
       })
     const input = inputOf((request.query as { input?: unknown }).input)
     const readPage = async (cursor?: string): Promise<{ rows: Row[]; nextCursor?: string }> => {
-      const { pipeline, sessions, shares } = core()
+      const { pipeline, sessions, shares, answers } = core()
       // Authenticates again for each page: a session or a right may end during a long export.
       const caller = await callerOfRequest(request, sessions, cookie)
       request.note = { actorId: actorId(caller), action: list.name }
@@ -52,9 +52,10 @@ export const exportList: Route = (core, cookie) => ({
       const person = personOf(caller)
       if (person && cursor === undefined) shares.takeStream(person, reply.raw)
       const text = JSON.stringify({ ...input, limit: MAX_PAGE_SIZE, cursor })
-      const output = parseExact(
-        await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote }),
-      ) as Row
+      const page = await pipeline.invoke(caller, list.name, text, request.id, { address: request.remote })
+      // The export holds a page at a time. A later page is as large as the first one, and refusing it would cut the file.
+      if (cursor === undefined) answers.addResponse(caller, request.remote, page.length, reply.raw)
+      const output = parseExact(page) as Row
       const { nextCursor } = output as { nextCursor?: string }
       return { rows: output[list.member] as Row[], ...(nextCursor && { nextCursor }) }
     }

@@ -23,9 +23,10 @@ type Path = { repository: string; package: string; tag: string; '*': string }
 /** Sends the bytes of a blob to the holder of a URL that the hub signed (docs/api.md 4.7). */
 export const download: Route = core => ({
   async handler(request, reply) {
-    const { blobs, blobUrls } = core()
+    const { blobs, blobUrls, shares } = core()
     const { assetId } = request.params as Blob
     const { sha256, filename, expires } = blobUrls.check(['download'], assetId, request.query as Query)
+    shares.takeFile(request.remote, reply.raw)
     await replyWithFile(request, reply, {
       path: blobs.pathOf(assetId),
       sha256: sha256!,
@@ -39,7 +40,7 @@ export const download: Route = core => ({
 /** Sends a file of a package version by its path, to whoever may read the repository (docs/api.md 1.3). */
 export const fileByPath: Route = (core, cookie) => ({
   async handler(request, reply) {
-    const { db, sessions, blobs } = core()
+    const { db, sessions, blobs, shares } = core()
     const caller = await callerOfRequest(request, sessions, cookie)
     request.note = { actorId: actorId(caller) }
     const { '*': filename, ...path } = request.params as Path
@@ -54,6 +55,7 @@ export const fileByPath: Route = (core, cookie) => ({
         .header('cache-control', 'no-store')
         .header('x-content-sha256', sha256HexOf(asset))
         .redirect(await blobs.downloadUrl(db, asset, filename), 302)
+    shares.takeFile(request.remote, reply.raw)
     return replyWithFile(request, reply, {
       path: blobs.pathOf(asset.assetId),
       sha256: sha256HexOf(asset),

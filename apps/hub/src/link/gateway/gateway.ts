@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { ActionError } from '@muster/actions'
+import { ActionError, findAction } from '@muster/actions'
 import { FairLimiter, InFlight } from '@muster/concurrency'
 import {
   type ChannelRequest,
@@ -19,6 +19,7 @@ import type { Bus } from '../../platform/bus/bus.ts'
 import type { EndedRights } from '../../platform/bus/ended-rights.ts'
 import type { Config } from '../../platform/config/config.ts'
 import { retryWhileUnavailable } from '../../platform/database/client/retry-while-unavailable.ts'
+import type { AnswerBudgets } from '../../platform/limits/answer-budgets.ts'
 import type { DatabaseShares } from '../../platform/limits/database-shares.ts'
 import { DevicePace, REFUSED_CALL_BYTES } from '../../platform/limits/device-pace.ts'
 import type { InputBudgets } from '../../platform/limits/input-budgets.ts'
@@ -85,6 +86,7 @@ type GatewayOptions = CommandParts & {
   nodeId: string
   limits: RateLimits
   inputs: InputBudgets
+  answers: AnswerBudgets
   limitReports: LimitReports
   shares: Shares
   proxy: HttpProxy
@@ -119,8 +121,21 @@ export function refusePlainRequests(app: FastifyInstance): void {
 
 /** Creates the gateway, which authenticates upgrade requests and serves the links that result from them. */
 export function createGateway(options: GatewayOptions): Gateway {
-  const { config, db, pool, pipeline, sessions, presence, devices, live, limits, inputs, proxy, log } =
-    options
+  const {
+    config,
+    db,
+    pool,
+    pipeline,
+    sessions,
+    presence,
+    devices,
+    live,
+    limits,
+    inputs,
+    answers,
+    proxy,
+    log,
+  } = options
   const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } =
     options
   const parts: CommandParts = { db, live, jobs, log }
@@ -447,9 +462,10 @@ export function createGateway(options: GatewayOptions): Gateway {
       const text = decode(input)
       if (caller.actor === 'Device' && link.peerAge !== 'Current' && namesAgent(name, text))
         link.peerKeepsUnreadData()
-      return okEnvelopeOfJson(
-        await pipeline.invoke(currentCaller, name, text, requestId, { address: remote }),
-      )
+      const output = await pipeline.invoke(currentCaller, name, text, requestId, { address: remote })
+      // A command has changed something, so its answer is never refused.
+      if (isQuery(name)) answers.add(currentCaller, remote, output.length, link)
+      return okEnvelopeOfJson(output)
     } catch (error) {
       const failure =
         error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
@@ -515,6 +531,10 @@ function instanceOf(request: IncomingMessage): string | undefined {
 function reasonOf(error: unknown): RefusalReason {
   if (error instanceof Refusal) return error.reason
   return error instanceof ActionError && error.kind === 'RateLimited' ? 'address_rate' : 'internal'
+}
+
+function isQuery(name: string): boolean {
+  return findAction(name)?.action.kind === 'query'
 }
 
 const decoder = new TextDecoder('utf-8', { fatal: true })

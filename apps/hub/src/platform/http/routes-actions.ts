@@ -77,10 +77,16 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       .type('application/json; charset=utf-8')
       .header('cache-control', 'no-store')
       .header('vary', 'accept-encoding')
+    // A command has changed something, so its answer is never refused.
+    const unread =
+      found?.action.kind === 'query'
+        ? core().answers.addResponse(caller, request.remote, output.length, reply.raw)
+        : undefined
     // Responses with a secret stay uncompressed. Their compressed length would reveal whether other text in the response resembles
     // the secret (BREACH).
     if (found!.action.shownOnce.length > 0) return reply.send(output)
     const small = await compressed(output, request.headers['accept-encoding'])
+    if (small && unread && !reply.raw.closed) unread.unreadBytes = small.bytes.length
     return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)
   })
 }

@@ -25,6 +25,9 @@ const openFile = promisify(open)
 
 /** Number of bytes per read. Each download has two buffers of this size. */
 const CHUNK_BYTES = 128 * 1024
+/** Number of bytes per read while more than `MANY_DOWNLOADS` run, so that thousands of slow downloads hold little memory. */
+const SMALL_CHUNK_BYTES = 16 * 1024
+const MANY_DOWNLOADS = 256
 /** Time without progress after which a client is disconnected, in milliseconds. The client can resume with a range request. */
 const STALL_MS = 60_000
 
@@ -79,7 +82,10 @@ async function sendFile(
       ...(part && { 'content-range': `bytes ${from}-${from + length - 1}/${size}` }),
     })
     if (method === 'HEAD' || length === 0) response.end()
-    else await sendPart(file, response, from, length)
+    else {
+      sending++
+      await sendPart(file, response, from, length).finally(() => sending--)
+    }
   } finally {
     // The file was only read, so closing it does not wait for the disk.
     closeSync(file)
@@ -106,16 +112,21 @@ export async function replyWithFile(
 const spareBuffers: Buffer[] = []
 const MAX_SPARE_BUFFERS = 64
 
+/** Number of files that are being sent. */
+let sending = 0
+
 /** Sends part of a file, reading the next piece while the previous one is being sent. Stops when the client disconnects. */
 async function sendPart(file: number, response: ServerResponse, from: number, length: number): Promise<void> {
   const end = from + length
+  const chunkBytes = sending < MANY_DOWNLOADS ? CHUNK_BYTES : SMALL_CHUNK_BYTES
   const buffers: Buffer[] = []
   const readPiece = (turn: number, at: number): Promise<Buffer> => {
     // A buffer is refilled only after its bytes have been sent.
-    buffers[turn % 2] ??= spareBuffers.pop() ?? Buffer.allocUnsafeSlow(CHUNK_BYTES)
+    buffers[turn % 2] ??=
+      (chunkBytes === CHUNK_BYTES ? spareBuffers.pop() : undefined) ?? Buffer.allocUnsafeSlow(chunkBytes)
     const buffer = buffers[turn % 2]!
     return new Promise((done, failed) =>
-      read(file, buffer, 0, Math.min(CHUNK_BYTES, end - at), at, (error, bytesRead) =>
+      read(file, buffer, 0, Math.min(chunkBytes, end - at), at, (error, bytesRead) =>
         error ? failed(error) : done(buffer.subarray(0, bytesRead)),
       ),
     )
@@ -123,10 +134,11 @@ async function sendPart(file: number, response: ServerResponse, from: number, le
   // `finish` means that all bytes were handed to the operating system. It does not fire for a broken connection, whose buffers may still be
   // in use.
   response.once('finish', () => {
+    if (chunkBytes !== CHUNK_BYTES) return
     for (const buffer of buffers) if (spareBuffers.length < MAX_SPARE_BUFFERS) spareBuffers.push(buffer)
   })
   let proceed: () => void = () => {}
-  if (length > CHUNK_BYTES) {
+  if (length > chunkBytes) {
     response.once('close', () => proceed())
     response.setTimeout(STALL_MS, () => response.destroy())
   }

@@ -84,6 +84,7 @@ const LOG_INTERVAL_MS = 60_000
  * takes all file descriptors. Connections that are idle, without a complete request and streaming count alike. Links of devices leave
  * these counts with their upgrade request. Through a trusted proxy, each request counts for the address of its client.
  *
+ * - A file that is sent counts as a further connection of its address, because it holds a descriptor as well.
  * - A connection with too many unanswered requests is closed. Well-behaved clients wait for a response before the next request; each response
  *   to a pipelined request is held in memory, or its file kept open, until the client reads it.
  * - At the bound of an address, its connection that is idle for longest is closed. If none is idle, its requests are refused, except for
@@ -105,6 +106,8 @@ export class AddressShares {
   readonly #maxPipelined: number
   readonly #holders = new Map<string, Holder>()
   #open = 0
+  /** Files that are being sent, each of which holds a descriptor beside that of its connection. */
+  #files = 0
   #unfinished = 0
   /** Times of the last log lines by message. */
   readonly #loggedAtMs = new Map<string, number>()
@@ -155,6 +158,27 @@ export class AddressShares {
     if (this.#isOver(holder) && !this.#closeIdle(holder)) throw this.#refused(holder)
   }
 
+  /**
+   * Counts a file that is sent to an address until its response closes, like a further connection: it holds a descriptor, too. Throws
+   * `LimitReached` at the bound of the address, and `Internal` (503) if no descriptors are free.
+   */
+  takeFile(address: string, response: ServerResponse): void {
+    const holder = this.#holderOf(address, false)
+    holder.count++
+    this.#files++
+    const release = (): void => {
+      this.#files--
+      this.#subtract(holder)
+    }
+    if (response.closed) {
+      release()
+      return
+    }
+    response.once('close', release)
+    if (this.#isOver(holder) && !this.#closeIdle(holder)) throw this.#refused(holder)
+    if (this.#isShort && !this.#closeMostIdle()) throw noDescriptors('a file')
+  }
+
   #accept(socket: Socket, byPeer: Map<string, Connection>): void {
     const address = unwrapped(socket.remoteAddress ?? '')
     const holder = this.#holderOf(address, this.#isProxyAddress(address))
@@ -201,7 +225,8 @@ export class AddressShares {
       if (one) this.#end(one)
     })
     if (!holder || isHealthPath(pathOf(request.url ?? ''))) return undefined
-    if (one?.isExtra && this.#isShort) return noDescriptors()
+    if (one?.isExtra && this.#isShort)
+      return noDescriptors('this connection, which only a health check may use')
     const refused = this.#refusedBody(holder, bodyBytes) ?? this.#refusedConnection(holder)
     if (refused) this.#options.reports()?.add(refused.limit, refused.subject, refused.message)
     return refused
@@ -312,7 +337,7 @@ export class AddressShares {
   /** Whether connections and links hold more descriptors than they may, and this number on top. */
   #isBeyond(extra: number): boolean {
     const { heldByLinks, maxConnections } = this.#options
-    return this.#open + heldByLinks() > maxConnections + extra
+    return this.#open + this.#files + heldByLinks() > maxConnections + extra
   }
 
   /** Closes the connection of a holder that is idle for longest. Returns false if none is idle. */
@@ -331,22 +356,25 @@ export class AddressShares {
   }
 
   #makeRoom(newest: Connection): void {
+    if (this.#closeMostIdle()) return
+    newest.isExtra = !newest.holder.isCounted && !this.#isBeyond(this.#maxExtra)
+    if (!newest.isExtra) this.#evictUnfinished(newest)
+  }
+
+  /** Closes the longest idle connection of the address with most of them. Returns false if none is idle. */
+  #closeMostIdle(): boolean {
     const most =
       this.#most(
         ({ idle }) => idle.size,
         ({ isCounted }) => isCounted,
       ) ?? this.#most(({ idle }) => idle.size)
-    if (!most) {
-      newest.isExtra = !newest.holder.isCounted && !this.#isBeyond(this.#maxExtra)
-      if (!newest.isExtra) this.#evictUnfinished(newest)
-      return
-    }
+    if (!most) return false
     this.#warn('few file descriptors are free, so idle connections are closed', {
       max: this.#options.maxConnections,
       remote: most.address,
       ofAddress: most.count,
     })
-    this.#closeIdle(most)
+    return this.#closeIdle(most)
   }
 
   #evictUnfinished(newest: Connection): void {
@@ -422,9 +450,8 @@ function bodyBytesOf({ headers }: IncomingMessage): number {
   return Math.min(Number(headers['content-length'] ?? 0), COUNTED_BODY_BYTES) || 0
 }
 
-function noDescriptors(): ActionError {
-  const message =
-    'The hub has no free file descriptors for this connection, which only a health check may use.'
+function noDescriptors(what: string): ActionError {
+  const message = `The hub has no free file descriptors for ${what}.`
   return new ActionError('Internal', message, { status: 503, retryAfterSecs: RETRY_AFTER_SECS })
 }
 

@@ -10,6 +10,7 @@ import {
   digestOf,
   liveStream,
   putBytes,
+  type TestUser,
   testHub,
 } from '@muster/testkit'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -355,32 +356,93 @@ describe('connections of one person', () => {
   })
 })
 
+const bytes = Buffer.alloc(1_000, 1)
+
+/** URL to which a person may upload `bytes`. */
+async function uploadUrl(person: TestUser): Promise<string> {
+  const repositoryId = await hub.repository(person, await hub.organization(person))
+  const { assetId } = await person.invoke('repositories_CreateAsset', {
+    repositoryId,
+    size: bytes.length,
+    digest: digestOf(bytes),
+  })
+  return (await person.invoke('repositories_IssueAssetUploadUrl', { assetId })).url
+}
+
+const path = (url: string): string => url.slice(new URL(url).origin.length)
+/** Begins an upload whose bytes never come. */
+const begin = (url: string): Raw => send('127.0.0.1', `PUT ${path(url)}`, 'Content-Length: 1000')
+
+it('S27: files that clients of one address do not read count twice, for their descriptors; others are served', async () => {
+  const person = await hub.user()
+  const repositoryId = await hub.repository(person, await hub.organization(person))
+  const large = Buffer.alloc(16 * 1024 * 1024, 1)
+  const { assetId } = await person.invoke('repositories_CreateAsset', {
+    repositoryId,
+    size: large.length,
+    digest: digestOf(large),
+  })
+  const { url: uploads } = await person.invoke('repositories_IssueAssetUploadUrl', { assetId })
+  expect((await putBytes(`${hub.url}${path(uploads)}`, large)).status).toBe(200)
+  const { url } = await person.invoke('repositories_IssueAssetDownloadUrl', { assetId })
+  const heads: Raw[] = []
+  for (let count = 0; count < 60; count++) {
+    const one = send('127.0.0.12', `GET ${path(url)}`)
+    // Only the head is read.
+    one.socket.once('data', () => one.socket.pause())
+    heads.push(one)
+  }
+  await expect.poll(() => countOf(heads, 200) + countOf(heads, 429)).toBe(60)
+  expect(countOf(heads, 200)).toBeLessThanOrEqual(50)
+  expect(countOf(heads, 200)).toBeGreaterThan(30)
+  expect(heads.find(one => statusOf(one) === 429)!.text()).toMatch(
+    /Limit address-connections: found \d+, expected at most 100 connections\./,
+  )
+  const other = send('127.0.0.13', `GET ${path(url)}`, 'Range: bytes=0-9', 'Connection: close')
+  await expect.poll(() => statusOf(other)).toBe(206)
+  destroyAll([...heads, other])
+  await expect.poll(() => openOf(heads).length).toBe(0)
+  const again = send('127.0.0.12', `GET ${path(url)}`, 'Range: bytes=0-9')
+  await expect.poll(() => statusOf(again)).toBe(206)
+  destroyAll([again])
+})
+
 it('S27: uploads of one person to two organizations leave room for others', async () => {
   const [greedy, other] = [await hub.user(), await hub.user()]
-  const bytes = Buffer.alloc(1_000, 1)
-  const newUrl = async (person: typeof greedy): Promise<string> => {
-    const repositoryId = await hub.repository(person, await hub.organization(person))
-    const { assetId } = await person.invoke('repositories_CreateAsset', {
-      repositoryId,
-      size: bytes.length,
-      digest: digestOf(bytes),
-    })
-    return (await person.invoke('repositories_IssueAssetUploadUrl', { assetId })).url
-  }
-  const urls = [await newUrl(greedy), await newUrl(greedy)]
-  const path = (url: string): string => url.slice(new URL(url).origin.length)
-  const begin = (url: string): Raw => send('127.0.0.1', `PUT ${path(url)}`, 'Content-Length: 1000')
+  const urls = [await uploadUrl(greedy), await uploadUrl(greedy)]
   const uploads = urls.flatMap(url => Array.from({ length: 20 }, () => begin(url)))
   await expect.poll(() => countOf(uploads, 429)).toBe(24)
   const refused = uploads.find(one => statusOf(one) === 429)!
   expect(refused.text()).toMatch(/Limit person-uploads: found 17, expected at most 16 uploads/)
-  expect((await putBytes(`${hub.url}${path(await newUrl(other))}`, bytes)).status).toBe(200)
+  expect((await putBytes(`${hub.url}${path(await uploadUrl(other))}`, bytes)).status).toBe(200)
   // The person of a URL is signed.
   const forged = new URL(urls[0]!)
   forged.searchParams.set('user', other.userId)
   expect((await putBytes(`${hub.url}${path(forged.href)}`, bytes)).status).toBe(403)
   destroyAll(uploads)
   await expect.poll(async () => (await putBytes(`${hub.url}${path(urls[0]!)}`, bytes)).status).toBe(200)
+})
+
+it('S27: uploads of two people leave room for others', async () => {
+  const people = [await hub.user(), await hub.user(), await hub.user()]
+  const [first, second, third] = await Promise.all(people.map(uploadUrl))
+  const uploads: Raw[] = []
+  const beginAll = async (url: string, refused: number): Promise<void> => {
+    const all = Array.from({ length: 20 }, () => begin(url))
+    uploads.push(...all)
+    await expect.poll(() => countOf(all, 429)).toBe(refused)
+  }
+  await beginAll(first!, 4)
+  await beginAll(second!, 12)
+  expect(uploads.find(one => statusOf(one) === 429 && one.text().includes('found 9'))!.text()).toMatch(
+    /Limit person-uploads: found 9, expected at most 8 uploads\. Other people run uploads/,
+  )
+  expect((await putBytes(`${hub.url}${path(third!)}`, bytes)).status).toBe(200)
+  destroyAll(uploads)
+  // Alone again, the second person has the whole limit.
+  await expect.poll(async () => (await putBytes(`${hub.url}${path(first!)}`, bytes)).status).toBe(200)
+  uploads.length = 0
+  await expect.poll(async () => (await putBytes(`${hub.url}${path(second!)}`, bytes)).status).toBe(200)
 })
 
 describe('S27: bodies of requests that have arrived in part', () => {

@@ -170,6 +170,36 @@ const OWN_LIMITS = {
     meaning:
       'As `device-input-bytes`, of the command lines and HTTP requests of a person. A request with `Content-Length` counts whole from its head on.',
   },
+  'device-answer-bytes': {
+    scope: 'device',
+    unit: 'bytes',
+    default: 16 * MIB,
+    max: 256 * MIB,
+    meaning:
+      'Memory for answers over 64 KiB to calls of a device that it has not read yet, on one node. Further ones are refused; a caller who has read all of them always gets one.',
+  },
+  'organization-answer-bytes': {
+    scope: 'organization',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: 256 * MIB,
+    meaning:
+      'As `device-answer-bytes`, of all devices of an organization; the unread answers of all callers together have 256 MiB.',
+  },
+  'person-answer-bytes': {
+    scope: 'person',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: 256 * MIB,
+    meaning: 'As `device-answer-bytes`, of the command lines and HTTP requests of a person.',
+  },
+  'address-answer-bytes': {
+    scope: 'address',
+    unit: 'bytes',
+    default: 64 * MIB,
+    max: 256 * MIB,
+    meaning: 'As `device-answer-bytes`, of calls without credentials from an address.',
+  },
   'project-bytes': {
     scope: 'project',
     unit: 'bytes',

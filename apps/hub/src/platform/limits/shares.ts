@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import type { Server, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
@@ -31,6 +31,8 @@ const REMEDIES: Record<PersonLimit, string> = {
 
 /** Maximum number of uploads and checks of uploaded files on a node. Each holds a few MiB of memory. */
 const MAX_UPLOADS = 32
+/** Share of the uploads that other people leave free, which a person may run. So two people do not take all of them. */
+const MAX_SHARE_OF_UPLOADS = 0.5
 /** Time after which a refused upload should be tried again, in seconds. */
 const UPLOAD_RETRY_AFTER_SECS = 5
 
@@ -63,6 +65,7 @@ export class Shares implements Disposable {
     this.#uploads = new FairLimiter({
       max: MAX_UPLOADS,
       maxPerOwner: config.limits['person-uploads'],
+      maxShareOfFree: MAX_SHARE_OF_UPLOADS,
       maxWaiting: 0,
     })
     this.#addresses = new AddressShares({
@@ -123,6 +126,11 @@ export class Shares implements Disposable {
     this.#addresses.take(address, socket)
   }
 
+  /** Counts a file that is sent to an address until its response closes. Throws `LimitReached`, or `Internal` (503) if no descriptors are free. */
+  takeFile(address: string, response: ServerResponse): void {
+    this.#reported(() => this.#addresses.takeFile(address, response))
+  }
+
   /** Counts a live stream or an export for its person until its response closes. Throws `LimitReached`. */
   takeStream(person: PersonCaller, response: Closing): void {
     this.#reported(() => this.#takeOfPerson('person-streams', person, response))
@@ -135,7 +143,8 @@ export class Shares implements Disposable {
 
   /**
    * Runs an upload, or a check of an uploaded file, of a person. Uploads by URLs without a person, of an older release, count together as
-   * those of one. Throws `LimitReached`, or `RateLimited` if all people together run too many.
+   * those of one. A person runs at most half of the uploads that others leave free, and always one. Throws `LimitReached`, or `RateLimited`
+   * if all people together run too many.
    */
   async runUpload<Result>(userId: string | undefined, upload: () => Promise<Result>): Promise<Result> {
     const owner = userId ?? ''
@@ -143,7 +152,7 @@ export class Shares implements Disposable {
       return await this.#uploads.run(upload, { owner })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      const max = this.#values['person-uploads']
+      const max = this.#uploads.maxOf(owner)
       const found = this.#uploads.runningOf(owner) + 1
       if (userId === undefined || found <= max)
         throw new ActionError(
@@ -158,7 +167,10 @@ export class Shares implements Disposable {
         subject: { userId },
         max,
         found,
-        remedy: 'Wait until other uploads have ended.',
+        remedy:
+          max < this.#values['person-uploads']
+            ? 'Other people run uploads, and half of the others are for one person: wait until some have ended.'
+            : 'Wait until other uploads have ended.',
         retryAfterSecs: UPLOAD_RETRY_AFTER_SECS,
       })
     }

@@ -4,6 +4,7 @@ import type { Jwts } from '../credentials/jwts.ts'
 import type { Passwords } from '../credentials/passwords.ts'
 import type { Db } from '../database/client/connection.ts'
 import type { Readiness } from '../database/server/readiness.ts'
+import type { AnswerBudgets } from '../limits/answer-budgets.ts'
 import type { DatabaseShares } from '../limits/database-shares.ts'
 import type { InputBudgets } from '../limits/input-budgets.ts'
 import type { RateLimits } from '../limits/rate-limits.ts'
@@ -31,6 +32,8 @@ export interface Core {
   databaseShares: DatabaseShares
   /** Bounds the memory of large inputs that have arrived in part. */
   inputs: InputBudgets
+  /** Bounds the memory of large answers that are not read yet. */
+  answers: AnswerBudgets
   /** Stores the files of repositories. `blobUrls` signs the hub's own URLs of those files. */
   blobs: Blobs
   blobUrls: BlobUrls
