@@ -16,8 +16,9 @@ const STALE_AFTER_MS = 20_000
 /** Age of a node's last heartbeat from which it is shown as dead, in milliseconds: it has missed two heartbeats. */
 const SILENT_AFTER_MS = 12_000
 /**
- * Longest time between two stored heartbeats of a node that may evict others, in heartbeats. After a longer gap the database may have
- * been away from all nodes. The other nodes then have a gap of at most one heartbeat more, which is below the stale period of four.
+ * Longest time between two stored heartbeats of a node that may evict others, and longest wait for the answer to one, in heartbeats. After a
+ * longer gap the database may have been away from all nodes. The other nodes then have a gap of at most one heartbeat more, which is below the
+ * stale period of four.
  */
 const MAX_GAP_HEARTBEATS = 2.5
 /**
@@ -187,9 +188,12 @@ export async function joinCluster({
       hasWarnedOfName = true
       log.warn({ nodeId, name }, 'another running node has the same name (MUSTER_NODE_NAME)')
     }
-    if (heartbeat.wasAway) steadySinceMs = startedAt.steadyMs
+    // A database that hangs holds up the heartbeats of all nodes, and then those of the others are as old as this one was.
+    const maxGapMs = MAX_GAP_HEARTBEATS * heartbeatMs
+    const hung = performance.now() - startedAt.steadyMs > maxGapMs
+    if (heartbeat.wasAway || hung) steadySinceMs = performance.now()
     if (isAlone || performance.now() - steadySinceMs >= staleAfterMs)
-      await evictDeadNodes(db, { nodeId, name }, evictAfterMs, log)
+      await evictDeadNodes(db, { nodeId, name, maxGapMs }, evictAfterMs, log)
     await onHeartbeat(heartbeat)
   }
   const noteClock = (aheadMs: number): void => {
@@ -404,21 +408,23 @@ async function leave(db: Db, nodeId: string): Promise<void> {
 }
 
 /**
- * Marks nodes with a stale heartbeat as left and ends their connections. One transaction does both, so that no connection of a node
- * marked as left stays open for ever. Without `staleAfterMs`, all other nodes are evicted and their last heartbeats are ignored.
- * Comparing times would be wrong in that case: a machine without a real-time clock may start with a clock that is behind the stored
- * heartbeats.
+ * Marks nodes with a stale heartbeat as left and ends their connections, unless the last heartbeat of this node is older than `maxGapMs`: the
+ * database may have hung since. One transaction does both, so that no connection of a node marked as left stays open for ever. Without
+ * `staleAfterMs`, all other nodes are evicted and their last heartbeats are ignored. Comparing times would be wrong in that case: a machine
+ * without a real-time clock may start with a clock that is behind the stored heartbeats.
  */
 async function evictDeadNodes(
   db: Db,
-  own: { nodeId: string; name: string },
+  own: { nodeId: string; name: string; maxGapMs: number },
   staleAfterMs: number | undefined,
   log: Logger,
 ): Promise<void> {
   const isStale = (column: 'last_heartbeat' | 'left_at') =>
     staleAfterMs === undefined
       ? sql<boolean>`true`
-      : sql<boolean>`${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})`
+      : sql<boolean>`(${sql.ref(column)} <= now() - make_interval(secs => ${staleAfterMs / 1000})
+          and (select own.last_heartbeat from cluster_node own where own.node_id = ${own.nodeId})
+            > now() - make_interval(secs => ${own.maxGapMs / 1000}))`
   const evicted = await db.transaction().execute(async tx => {
     const dead = await tx
       .updateTable('cluster_node')

@@ -7,7 +7,7 @@ const OUTAGE = { heartbeatMs: 250, awayMs: 4_000 }
 describe('after an outage of the database that all nodes shared', () => {
   let outcome: Awaited<ReturnType<typeof shareOutage>>
   beforeAll(async () => {
-    outcome = await shareOutage({ ...OUTAGE, restarts: false })
+    outcome = await shareOutage(OUTAGE)
   })
 
   it('O13: no node has evicted another one', () => {
@@ -33,4 +33,10 @@ describe('after an outage of the database that all nodes shared', () => {
 
 it('O13: a node that was restarted during an outage evicts no node that shared it', async () => {
   expectNoReconnect(await shareOutage({ ...OUTAGE, restarts: true }))
+})
+
+it('O13: no node has evicted another one after the database has answered none of them for a while', async () => {
+  const outcome = await shareOutage({ ...OUTAGE, hangs: true })
+  expectNoReconnect(outcome)
+  for (const { named } of outcome.logs) expect(named('another node was marked as dead')).toEqual([])
 })

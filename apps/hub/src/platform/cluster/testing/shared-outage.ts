@@ -18,17 +18,20 @@ type Outcome = { isOpen: boolean[]; endReasons: unknown[]; logs: CapturedLog[] }
 
 /**
  * Three nodes with a balanced fleet lose their external database for `awayMs` and get it back. With `restarts`, one node is killed during
- * the outage and started again after it, before the heartbeats of the other nodes. Returns, two stale periods after the outage, the links of
+ * the outage and started again after it, before the heartbeats of the other nodes. With `hangs`, the database runs statements and does not
+ * answer meanwhile, as with commits that wait for a disk or a standby. Returns, two stale periods after the outage, the links of
  * the nodes that stay, the end reasons of all connections of their devices, and the logs of two of these nodes.
  */
 export async function shareOutage({
   heartbeatMs,
   awayMs,
-  restarts,
+  restarts = false,
+  hangs = false,
 }: {
   heartbeatMs: number
   awayMs: number
-  restarts: boolean
+  restarts?: boolean
+  hangs?: boolean
 }): Promise<Outcome> {
   await using database = await scratchDatabase('muster')
   await using wire = await databaseWire(database)
@@ -52,13 +55,15 @@ export async function shareOutage({
   // All nodes know each other, so that the outage begins in the steady state.
   await until('each node has been steady for a stale period', () => nodesBeatFor(database, 4 * heartbeatMs))
 
-  wire.down(true)
+  if (hangs) wire.hold()
+  else wire.down(true)
   const end = performance.now() + awayMs
   // The node cannot leave the cluster, so its row stays as that of a killed node.
   if (restarts) await restarted[Symbol.asyncDispose]()
   else stack.use(restarted)
   await until('the outage has lasted', () => performance.now() > end, awayMs + 10_000)
-  wire.down(false)
+  if (hangs) wire.release()
+  else wire.down(false)
   if (restarts) stack.use(await start('three'))
   const [{ backAt }] = (await database.query('select now()::text as "backAt"')) as [{ backAt: string }]
   await until(
