@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { type TestHub, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { RECURRING } from './define-job.ts'
 import { TEST_TABLES, testLists } from './testing/test-lists.ts'
 
 let hub: TestHub
@@ -117,6 +118,28 @@ it('lets an item fail alone that gets no result', async () => {
     if (positions.includes(3)) positions.splice(positions.indexOf(3), 1)
   })
   expect(await outcomes('one')).toEqual({ Failed: [3], Done: [0, 1, 2, 4, 5, 6, 7] })
+})
+
+it('stops between items that are processed alone', async () => {
+  await listOf('one', 8)
+  const stopping = new AbortController()
+  const running = testLists(hub, async positions => {
+    if (positions.length > 1) throw new Error('refused')
+    if (positions[0] === 2) stopping.abort()
+  }).runDue(stopping.signal, 'job')
+  await expect(running).rejects.toThrow('aborted')
+  expect(await outcomes('one')).toEqual({ Open: [3, 4, 5, 6, 7], Done: [0, 1, 2] })
+})
+
+it('makes a list due for the next attempt of its job when the database fails', async () => {
+  await listOf('one', 8)
+  const lost = Object.assign(new Error('lost'), { code: 'ECONNRESET' })
+  await expect(run(() => Promise.reject(lost))).rejects.toThrow('lost')
+  const { rows } = await hub.pool.query<{ secs: number }>(
+    'select extract(epoch from due_at - now())::float8 as secs from test_list',
+  )
+  expect(rows[0]!.secs).toBeGreaterThan(0)
+  expect(rows[0]!.secs).toBeLessThanOrEqual(RECURRING.retryDelaySecs)
 })
 
 it('processes lists round-robin', async () => {

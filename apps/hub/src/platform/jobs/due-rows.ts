@@ -9,11 +9,10 @@ import {
   type CommandTransaction,
   commandTransaction,
 } from '../pipeline/command-transaction.ts'
+import { RECURRING } from './define-job.ts'
 
 /** Maximum number of portions of one list before a run turns to the next list that is due. */
 const PORTIONS_PER_TURN = 10
-/** Time after which a list is tried again that could not be processed, in seconds. Others go on meanwhile. */
-const AGAIN_SECS = 60
 /** Poll interval, in milliseconds, while other nodes hold the rest of a list, and while a run waits for a list to become due. */
 const PAUSE_MS = 100
 /**
@@ -124,13 +123,14 @@ export function dueRows<List, Item extends { position: number }, Result>({
     }
   }
 
-  async function runPortion(id: string, jobId?: string): Promise<Outcome> {
+  async function runPortion(id: string, jobId?: string, signal?: AbortSignal): Promise<Outcome> {
     const list = await rows.read(id, jobId)
     if (list === undefined) return 'ended'
     const limit = rows.portion(list)
     let outcome = await tryItems(id, list, limit)
     if (outcome === 'alone')
       for (let count = 0; count < limit; count++) {
+        signal?.throwIfAborted()
         outcome = await tryItems(id, list, 1)
         if (outcome !== 'processed') break
       }
@@ -143,7 +143,7 @@ export function dueRows<List, Item extends { position: number }, Result>({
     let outcome: Outcome = 'processed'
     for (let portion = 0; portion < PORTIONS_PER_TURN && outcome === 'processed'; portion++) {
       signal.throwIfAborted()
-      outcome = await runPortion(id, jobId)
+      outcome = await runPortion(id, jobId, signal)
     }
     // Runs take lists in the order of `due_at`, so this moves an open list to the end of the queue.
     await setDue(id, outcome === 'idle' ? PAUSE_MS / 1000 : 0)
@@ -169,8 +169,8 @@ export function dueRows<List, Item extends { position: number }, Result>({
         try {
           await runTurn(next.id, signal, jobId)
         } catch (error) {
-          // Lets other lists go first when the job is tried again.
-          if (!signal.aborted) await setDue(next.id, AGAIN_SECS).catch(() => {})
+          // Lets other lists go first when the job is tried again, at which time the list is due.
+          if (!signal.aborted) await setDue(next.id, RECURRING.retryDelaySecs).catch(() => {})
           throw error
         }
       }
