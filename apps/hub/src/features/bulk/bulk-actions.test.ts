@@ -549,6 +549,9 @@ describe('a deletion of several devices', () => {
     const selection = { kind: 'filter' as const }
     const { bulkActionId } = await colleague.invoke('devices_CreateBulkDeletion', { projectId, selection })
     await colleague.invoke('devices_StartBulkDeletion', { projectId, bulkActionId })
+    const sweeps = async () =>
+      (await hub.pool.query(`select from pgboss.job where name = 'devices_SweepHistory'`)).rowCount!
+    const before = await sweeps()
     // The lock of the 20th device holds up the first portion of 50 items after the rights for it were read.
     await using session = await lockDeviceAt(19, bulkActionId)
     const running = dueNow(bulkActionId)
@@ -558,6 +561,7 @@ describe('a deletion of several devices', () => {
     await running
     expect(await ended(bulkActionId)).toMatchObject({ status: 'Stopped', succeededCount: 50 })
     expect(await deviceCount()).toBe(151)
+    expect(await sweeps()).toBe(before + 1)
   })
 })
 

@@ -172,7 +172,7 @@ export class BulkActions {
 
   /** Stops a bulk action whose person has signed out or lost the permission. */
   async #stop({ bulkActionId, projectId, kind, jobId }: Run): Promise<void> {
-    const stop = async ({ tx, events }: CommandTransaction): Promise<void> => {
+    const stop = async ({ tx, events, enqueue }: CommandTransaction): Promise<void> => {
       await lockAction(tx, bulkActionId)
       const stopped = await tx
         .updateTable('bulk_action')
@@ -187,6 +187,7 @@ export class BulkActions {
         .select('organization_id')
         .executeTakeFirst()
       if (!stopped || !project) return
+      if (stopped.done > 0) await BULK_KINDS[kind].onEnd?.(enqueue)
       await events.emit(
         'devices_BulkActionStopped',
         { projectId, bulkActionId, kind, doneCount: stopped.done },
