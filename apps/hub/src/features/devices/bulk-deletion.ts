@@ -38,11 +38,10 @@ export const bulkDeletion: BulkKind = {
         old: { name: name ?? undefined, hostname: hostname || undefined },
       })),
     )
-    for (const { device_id: deviceId } of deleted) {
-      changed('devices', { deviceId })
-      afterCommit(() => devices.endRight({ deviceId }, 'this device was deleted'))
-    }
     const gone = new Set(deleted.map(({ device_id: deviceId }) => deviceId))
+    for (const deviceId of gone) changed('devices', { deviceId })
+    const rights = [...gone].map(deviceId => ({ deviceId }))
+    afterCommit(() => devices.endRights(rights, 'this device was deleted'))
     return new Map(
       items.map(({ position, deviceId }) => [
         position,
