@@ -220,8 +220,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
       log,
     }),
   )
+  let commands: CommandParts | undefined
   const release = releaseAfterHeartbeats({
     db: heartbeat,
+    parts: () => commands,
     devices,
     isAutomatic: config.rebalance === 'auto',
     log,
@@ -285,7 +287,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
   )
   const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
-  const commands: CommandParts = { db, live, jobs, log }
+  commands = { db, live, jobs, log }
   const sessions = new Sessions(commands, databaseShares, limits, uses, rights)
   const blobs = await openBlobs({
     config,

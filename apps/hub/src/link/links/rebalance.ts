@@ -1,9 +1,13 @@
 import { GO_AWAY } from '@muster/link'
 import { sql } from 'kysely'
-import { recordEvents } from '../../platform/audit/events.ts'
 import { FAST_REBALANCE, type Heartbeat, runningNodes } from '../../platform/cluster/node.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { SYSTEM } from '../../platform/pipeline/caller.ts'
+import {
+  type CommandParts,
+  type CommandTransaction,
+  commandTransaction,
+} from '../../platform/pipeline/command-transaction.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import type { DeviceRegistry, DeviceSession } from './registry.ts'
 
@@ -88,6 +92,8 @@ export async function cancelRebalance(tx: Tx): Promise<string[]> {
 
 type ReleaseOptions = {
   db: Db
+  /** Parts for the transaction in which a node asks itself to release devices. Undefined while the hub starts. */
+  parts: () => CommandParts | undefined
   devices: DeviceRegistry
   /** Whether the node asks itself to release its surplus after an outage. */
   isAutomatic: boolean
@@ -100,6 +106,7 @@ type ReleaseOptions = {
  */
 export function releaseAfterHeartbeats({
   db,
+  parts,
   devices,
   isAutomatic,
   log,
@@ -125,7 +132,7 @@ export function releaseAfterHeartbeats({
     if (releaseTotal === null || releaseSecs === null) {
       lastSecs = 0
       beatsWithoutSurplus = 0
-      isOwn = isAutomatic && hasSettled && (await askOwn(db, heartbeat, connectedCount, log))
+      isOwn = isAutomatic && hasSettled && (await askOwn(parts(), db, heartbeat, connectedCount))
       return
     }
     // A request that is younger than at the last heartbeat is a person's, which has replaced the one of the node.
@@ -164,23 +171,24 @@ export function releaseAfterHeartbeats({
 
 /** Makes this node release its surplus, unless a person has just asked for it. Resolves to whether it was asked. */
 async function askOwn(
+  parts: CommandParts | undefined,
   db: Db,
   { nodeId, averageConnections, successorIds }: Heartbeat,
   connections: number,
-  log: Logger,
 ): Promise<boolean> {
   const deviceCount = successorIds.length === 0 ? 0 : surplusOf(connections, averageConnections)
-  if (deviceCount === 0) return false
-  const isAsked = await db.transaction().execute(async tx => {
+  if (parts === undefined || deviceCount === 0) return false
+  const ask = async ({ tx, events }: CommandTransaction): Promise<boolean> => {
     const { numAffectedRows } = await sql`
       update cluster_node set release_total = ${deviceCount}, release_done = 0, release_started_at = now()
        where node_id = ${nodeId} and release_total is null and draining_at is null`.execute(tx)
     if (!numAffectedRows) return false
-    const data = { nodeIds: [nodeId], deviceCount }
-    await recordEvents(tx, { caller: SYSTEM, scope: {} }, 'cluster_RebalanceStarted', [{ data }])
+    await events.emit('cluster_RebalanceStarted', { nodeIds: [nodeId], deviceCount })
     return true
-  })
-  if (isAsked) log.info({ devices: deviceCount }, 'this node releases its surplus of devices after an outage')
+  }
+  const isAsked = await commandTransaction(ask, { caller: SYSTEM, scope: {} }, { ...parts, db })
+  if (isAsked)
+    parts.log.info({ devices: deviceCount }, 'this node releases its surplus of devices after an outage')
   return isAsked
 }
 
