@@ -2,9 +2,8 @@ import type { ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { HAS_FAILED, matchesSoftware } from '../software/index.ts'
-import { matchesHealth, matchesPreset } from './device-conditions.ts'
 import { hasAddress, matchesSearch } from './device-search.ts'
-import { DEVICE_SQL, UPDATE_SQL } from './device-sql.ts'
+import { DEVICE_SQL, HAS_CERTIFICATE_END, STATUS_SQL, UPDATE_SQL } from './device-sql.ts'
 import { matchesField } from './field-conditions.ts'
 import { matchesPredicate, metVersions } from './predicate-sql.ts'
 import { matchesProperty } from './property-conditions.ts'
@@ -12,7 +11,21 @@ import { matchesProperty } from './property-conditions.ts'
 /** Filter of the device list. */
 export type DeviceFilter = Partial<NonNullable<ParsedInput<'projects_QueryDevices'>['filter']>>
 
+/** Time after which a disconnected device matches the preset `offlineLong`, in seconds: 24 h. */
+const OFFLINE_LONG_SECS = 86_400
+
 type Parts = { [Part in keyof Omit<DeviceFilter, 'predicate'>]-?: NonNullable<DeviceFilter[Part]> }
+
+/** Condition of each preset (docs/api.md 1.9). */
+const PRESETS: Record<Parts['preset'], RawBuilder<boolean>> = {
+  updateFailed: hasUpdate(HAS_FAILED),
+  offlineLong: matchesField({ field: 'lastSeen', operator: 'greater', value: OFFLINE_LONG_SECS }),
+  neverUpdated: sql`not exists (
+    select from device_update u where u.device_id = d.device_id and ${UPDATE_SQL.version} is not null)`,
+  pending: sql`${DEVICE_SQL.pendingCertificatesCount} > 0`,
+  sharedIdentity: DEVICE_SQL.sharedIdentity,
+  certificateEnds: HAS_CERTIFICATE_END,
+}
 
 /** Condition of each part of a filter. PostgreSQL checks conditions of equal cost in this order. */
 const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) => RawBuilder<boolean> } = {
@@ -20,8 +33,8 @@ const PARTS: { [Part in keyof Parts]: (value: Parts[Part], projectId: string) =>
     status === 'pending'
       ? sql`${DEVICE_SQL.pendingCertificatesCount} > 0`
       : sql`${DEVICE_SQL.connected} = ${status === 'connected'}`,
-  health: matchesHealth,
-  preset: matchesPreset,
+  health: health => STATUS_SQL[health],
+  preset: preset => PRESETS[preset],
   deviceIds: deviceIds => sql`d.device_id = any(${deviceIds})`,
   bulkActionId: bulkActionId => sql`d.device_id in (
     select i.device_id from bulk_action_item i where i.bulk_action_id = ${bulkActionId} and i.outcome = 'Succeeded')`,

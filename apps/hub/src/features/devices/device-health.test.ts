@@ -1,8 +1,8 @@
 import type { ActionInput } from '@muster/actions'
 import { databaseSession, deviceRow, failed, type TestHub, type TestUser, testHub } from '@muster/testkit'
-import { type RawBuilder, sql } from 'kysely'
+import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { matchesHealth, matchesPreset } from './device-conditions.ts'
+import { type DeviceFilter, matchesFilter } from './device-filter.ts'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
@@ -173,17 +173,19 @@ describe('a device list', () => {
     )
     await using session = await databaseSession(hub)
     await session.query('analyze device, device_update, device_connection')
-    const planOf = async (condition: RawBuilder<boolean>): Promise<string> => {
+    const planOf = async (filter: DeviceFilter): Promise<string> => {
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
-        explain select from device d where d.project_id = ${large} and ${condition}`.execute(hub.db)
+        explain select from device d where d.project_id = ${large} and ${matchesFilter(filter, large)}`.execute(
+        hub.db,
+      )
       return rows.map(row => row['QUERY PLAN']).join('\n')
     }
-    expect(await planOf(matchesHealth('error'))).toContain('device_by_problem')
-    expect(await planOf(matchesHealth('warning'))).toContain('device_by_problem')
-    const failedUpdates = await planOf(matchesPreset('updateFailed'))
+    expect(await planOf({ health: 'error' })).toContain('device_by_problem')
+    expect(await planOf({ health: 'warning' })).toContain('device_by_problem')
+    const failedUpdates = await planOf({ preset: 'updateFailed' })
     expect(failedUpdates).toContain('device_update_failed')
     expect(failedUpdates).not.toContain('Seq Scan')
-    const offlineLong = await planOf(matchesPreset('offlineLong'))
+    const offlineLong = await planOf({ preset: 'offlineLong' })
     expect(offlineLong).toContain('device_by_status')
     expect(offlineLong).toContain('device_connection_device')
     expect(offlineLong).not.toContain('Seq Scan')
