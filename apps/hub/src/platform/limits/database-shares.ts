@@ -179,8 +179,8 @@ export class DatabaseShares {
       db,
       repeatLocked,
       transaction: work => repeatLocked(() => db.transaction().execute(work)),
-      long: (signal, query) => this.#runLong(owner, signal, query),
-      brief: (signal, query) => this.#runBrief(owner, signal, query),
+      long: (signal, query) => this.#runSlow(this.#long, 'person-long-queries', owner, signal, query),
+      brief: (signal, query) => this.#runSlow(this.#brief, 'person-brief-queries', owner, signal, query),
       page: (signal, query) =>
         owner?.subject.userId === undefined ? query() : this.#runPage(owner, signal, query),
       inPortions: (items, map) => this.#inPortions(owner, items, map),
@@ -291,37 +291,23 @@ export class DatabaseShares {
     return { release, [Symbol.dispose]: release }
   }
 
-  async #runLong<Result>(
+  /** Runs a query within a limit of a person and of all. Throws `RateLimited` when it got no place in time. */
+  async #runSlow<Result>(
+    limiter: FairLimiter,
+    limit: 'person-long-queries' | 'person-brief-queries',
     owner: Owner | undefined,
     signal: AbortSignal,
     query: () => Promise<Result>,
   ): Promise<Result> {
     const key = owner?.key ?? ''
     try {
-      return await this.#long.run(query, { owner: key, signal })
+      return await limiter.run(query, { owner: key, signal })
     } catch (error) {
       if (!(error instanceof LimiterRejection)) throw error
-      const isOwn = this.#long.runningOf(key) >= this.#values['person-long-queries']
-      if (isOwn && owner?.subject.userId !== undefined)
-        throw this.#reached('person-long-queries', owner, this.#long)
-      throw tooMany('Too many long queries run at once: try again later.')
-    }
-  }
-
-  async #runBrief<Result>(
-    owner: Owner | undefined,
-    signal: AbortSignal,
-    query: () => Promise<Result>,
-  ): Promise<Result> {
-    const key = owner?.key ?? ''
-    try {
-      return await this.#brief.run(query, { owner: key, signal })
-    } catch (error) {
-      if (!(error instanceof LimiterRejection)) throw error
-      const isOwn = this.#brief.runningOf(key) >= this.#values['person-brief-queries']
-      if (isOwn && owner?.subject.userId !== undefined)
-        throw this.#reached('person-brief-queries', owner, this.#brief)
-      throw tooMany('Too many counts, searches and timelines run at once: try again later.')
+      if (owner?.subject.userId !== undefined && limiter.runningOf(key) >= this.#values[limit])
+        throw this.#reached(limit, owner, limiter)
+      const what = limiter === this.#long ? 'long queries run' : 'counts, searches and timelines run'
+      throw tooMany(`Too many ${what} at once: try again later.`)
     }
   }
 
