@@ -23,7 +23,8 @@ async function inFolder<T>(files: Record<string, string>, work: (folder: string)
 const featureOf = (name: string, parts = 'actions'): string =>
   `import * as ${parts} from './${parts}/index.ts'\nexport const ${name} = defineFeature({ ${parts} })\n`
 const handler = "export const notes_Set = handler('notes_Set', async () => ({}))\n"
-const job = "export const notes_Sweep = defineJob({\n  name: 'notes_Sweep',\n})\n"
+const job =
+  "export const notes_Sweep = defineJob({\n  name: 'notes_Sweep',\n  // Each hour.\n  policy: RECURRING,\n})\n"
 
 it.each<[string, Record<string, string>, string]>([
   [
@@ -57,6 +58,14 @@ it.each<[string, Record<string, string>, string]>([
     'jobs that the feature does not import',
     { 'notes/feature.ts': 'export const notes = defineFeature({})\n', 'notes/jobs/Sweep.ts': job },
     "notes/feature.ts: expected import * as jobs from './jobs/index.ts'",
+  ],
+  [
+    'a job without a policy',
+    {
+      'notes/feature.ts': featureOf('notes', 'jobs'),
+      'notes/jobs/Sweep.ts': job.replace('policy: RECURRING', 'run'),
+    },
+    'notes/jobs/Sweep.ts: expected one job: ',
   ],
   [
     'no feature',

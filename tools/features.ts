@@ -10,8 +10,8 @@ export type FeatureNames = { actions: string[]; jobs: string[] }
 /**
  * The generated files of the hub's features, by path: an index of the handlers and of the jobs of each feature, and `features/index.ts`,
  * which lists the features. Also the names in them, by feature. `folder` is `apps/hub/src/features`. Throws, with the name of the file, for
- * a handler or a job that is not exported under its wire name, or whose name another file declares too, and for a folder without
- * `feature.ts`.
+ * a handler or a job that is not exported under its wire name, or whose name another file declares too, for a job without a policy, and for a
+ * folder without `feature.ts`.
  */
 export async function featureFiles(
   folder: string,
@@ -114,7 +114,7 @@ const PARTS = [
   ],
   [
     'jobs',
-    /^export const (\w+) = defineJob\(\{\s*name: '(\w+)'/gm,
+    /^export const (\w+) = defineJob\(\{\s*name: '(\w+)',\s*(?:\/\/.*\s*)*policy\b/gm,
     "one job: export const some_Job = defineJob({ name: 'some_Job', policy, run })",
   ],
 ] as const
