@@ -5,14 +5,12 @@ import { toastError } from '../../ui/app/toast.ts'
 import { heldRequest } from '../devices/deleting/held-request.ts'
 import { heldBulk, type Previewed, startedBulk } from './bulk-store.ts'
 import { doneWord, itemsOfPreview, MAX_INLINE } from './bulk-words.ts'
-import type { BulkPreview } from './use-bulk-run.ts'
-import { refetchChanged } from './use-bulk-run.ts'
+import { type BulkPreview, refetchChanged, START_ACTIONS } from './use-bulk-run.ts'
 
 const held = heldRequest<Previewed>(
   async (queryClient, { projectId, askedBy, preview }) => {
     const input = { projectId, bulkActionId: preview.bulkActionId, askedBy }
-    const name = preview.kind === 'Delete' ? 'devices_StartBulkDeletion' : 'devices_StartBulkDecision'
-    await invoke(name, input, { keepalive: true })
+    await invoke(START_ACTIONS[preview.kind], input, { keepalive: true })
     showStartedBulk(projectId, preview.bulkActionId)
     void refetchChanged(queryClient)
   },

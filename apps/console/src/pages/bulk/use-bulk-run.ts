@@ -23,10 +23,16 @@ async function previewBulk(
   return { kind, ...(await invoke('devices_CreateBulkDeletion', { projectId, selection })) }
 }
 
+/** Action that starts a previewed bulk action, by its kind. */
+export const START_ACTIONS = {
+  Accept: 'devices_StartBulkDecision',
+  Reject: 'devices_StartBulkDecision',
+  Delete: 'devices_StartBulkDeletion',
+} as const satisfies Record<BulkKind, string>
+
 /** Starts a previewed bulk action. Resolves when its items are done or, above 200 items, when the hub has queued it. */
 async function startBulk(projectId: string, { kind, bulkActionId }: BulkPreview): Promise<string> {
-  const name = kind === 'Delete' ? 'devices_StartBulkDeletion' : 'devices_StartBulkDecision'
-  await invoke(name, { projectId, bulkActionId })
+  await invoke(START_ACTIONS[kind], { projectId, bulkActionId })
   return bulkActionId
 }
 
