@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import pg from 'pg'
-import { ask, forked, median } from './child.ts'
+import { ask, forked, median, quantile } from './child.ts'
 import type { EchoOptions } from './echo-server.ts'
 import type { BenchHub } from './hub-process.ts'
 import { EVENT_BODY, eventStamp, eventSuffix } from './lean-device.ts'
@@ -113,6 +113,27 @@ export async function measureRows(
   const used = treeProcessorSecs(hub.databasePid()) - before + run.writerSecs
   await endOf(writer)
   return { microsecs: (used / run.rows) * 1e6, perSec: run.rows / run.secs }
+}
+
+/** Time between two commits of `measureCommits`, in milliseconds. */
+const COMMIT_EVERY_MS = 20
+
+/** Inserts and commits one row every 20 ms for `secs`, beside another load. Latency is measured from the time at which a row was due. */
+export async function measureCommits(hub: BenchHub, secs: number): Promise<{ p99Ms: number; count: number }> {
+  const client = new pg.Client(hub.database)
+  await client.connect()
+  await client.query('create table bench_commit (made_at timestamptz not null)')
+  const latencies: number[] = []
+  const from = performance.now()
+  for (let due = from; due < from + secs * 1000; due += COMMIT_EVERY_MS) {
+    await pause(Math.max(0, due - performance.now()))
+    await client.query({ name: 'commit', text: 'insert into bench_commit values (now())' })
+    latencies.push(performance.now() - due)
+  }
+  await client.query('drop table bench_commit')
+  await client.end()
+  latencies.sort((a, b) => a - b)
+  return { p99Ms: quantile(latencies, 0.99), count: latencies.length }
 }
 
 /** Rows per second by COPY from files on two connections: the upper limit of the database without clients. */
