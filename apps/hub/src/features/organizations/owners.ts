@@ -4,11 +4,13 @@ import { select } from '../../platform/database/client/connection.ts'
 import { isSameEmail } from '../../platform/pipeline/email-address.ts'
 
 /** Finds an organization and the caller's role in it. */
-const resolveOrganization = ownedBy(`
+const resolveOrganization = ownedBy(
+  (id, userId) => `
   select o.organization_id as "organizationId", m.is_admin as "isAdmin"
     from organization o
-    left join organization_member m on m.organization_id = o.organization_id and m.user_id = $2
-   where o.organization_id = $1`)
+    left join organization_member m on m.organization_id = o.organization_id and m.user_id = ${userId}
+   where o.organization_id = ${id}`,
+)
 
 const OWNERS_OF_INVITATION = `
   select i.organization_id as "organizationId", m.is_admin as "isAdmin", i.email, u.email as "ownEmail"

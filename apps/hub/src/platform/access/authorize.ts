@@ -3,7 +3,7 @@ import type { Db } from '../database/client/connection.ts'
 import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
 import { ownersOf } from './owners.ts'
 import { rightFor } from './rights.ts'
-import type { Scope } from './scope.ts'
+import type { OwnedResource, Scope } from './scope.ts'
 
 /**
  * Result of a permission check that passed. `scope` has the owners of the action's resource. `asInstanceAdmin` is true when the caller has
@@ -16,13 +16,15 @@ const OWN: Authorization = { scope: {}, asInstanceAdmin: false }
 /**
  * Checks that a caller may run an action on the resource that the input names. The `Forbidden` error is the same for absent
  * resources, resources of other tenants and missing permissions, so that the answer does not disclose which ids exist. The HTTP
- * status of the error is 401 for callers without credentials, else 403.
+ * status of the error is 401 for callers without credentials, else 403. `owned` spares the statement for the owners if it is the resource
+ * that the input names.
  */
 export async function authorize(
   db: Db,
   caller: Caller,
   permission: AnyPermission,
   input: Record<string, unknown>,
+  owned?: OwnedResource,
 ): Promise<Authorization> {
   if (permission === 'anyone') return OWN
   if (caller.actor === 'System' && typeof permission === 'string') return OWN
@@ -42,7 +44,11 @@ export async function authorize(
     if (roles.has('person') || (roles.has('instanceAdmin') && person?.isAdmin)) return OWN
     throw refusal()
   }
-  const scope = await ownersOf(permission.on)(db, input[permission.id] as string, person?.userId, undefined)
+  const id = input[permission.id] as string
+  const scope =
+    owned?.id === id && owned.kind === permission.on
+      ? owned.scope
+      : await ownersOf(permission.on)(db, id, person?.userId, undefined)
   if (!scope) throw refusal()
   const isOneself =
     person !== undefined && roles.has('oneself') && concerns(scope, person.userId, permission, input)

@@ -1,12 +1,20 @@
 import type { IncomingMessage } from 'node:http'
 import { finished, Readable } from 'node:stream'
-import { ActionError, findAction, type LimitSubject, MAX_ACTION_BODY_BYTES } from '@muster/actions'
+import {
+  type Action,
+  ActionError,
+  findAction,
+  type LimitSubject,
+  MAX_ACTION_BODY_BYTES,
+} from '@muster/actions'
 import type { FastifyInstance, FastifyReply, FastifyRequest, RequestPayload } from 'fastify'
+import type { Resource } from '../access/scope.ts'
 import type { InputBudgets } from '../limits/input-budgets.ts'
 import { actorId, personOf } from '../pipeline/caller.ts'
 import type { Core } from '../pipeline/core.ts'
 import { KnownBrowsers } from '../sessions/known-browsers.ts'
 import {
+  callerForResource,
   callerOfRequest,
   isForeignOrigin,
   refuseForeignOrigin,
@@ -17,6 +25,12 @@ import { compressed } from './compress.ts'
 
 /** Largest body of an unauthenticated request, in bytes: enough for a form. Authenticated callers may send `MAX_ACTION_BODY_BYTES`. */
 export const MAX_ANONYMOUS_BODY_BYTES = 64 * 1024
+
+/** Largest body that is parsed before its sender is known, in bytes. Inputs of queries are mostly below it. */
+const MAX_PEEKED_BYTES = 1024
+
+/** Characters of ids. Any other text names no resource. */
+const ID = /^[\w-]+$/
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -50,8 +64,9 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
   app.post<{ Params: { name: string } }>('/api/v1/actions/invoke/:name', options, async (request, reply) => {
     const { name } = request.params
     const { pipeline, sessions } = core()
-    const caller = await callerOfRequest(request, sessions, cookie)
     const found = findAction(name)
+    const resource = found && namedResource(found.action, request.body)
+    const { caller, owned } = await callerForResource(request, sessions, cookie, resource)
     request.note = { actorId: actorId(caller), ...(found && { action: found.name }) }
     if (found?.action.kind !== 'query') requireSameOrigin(request, caller, cookie)
     // A page of another site cannot read the response of a query. But a query by an instance administrator writes an audit row, so a
@@ -67,6 +82,7 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
       address: request.remote,
       browser: request.headers['user-agent'],
       onOwnerProved,
+      owned,
       signal: isRead ? leavingSignal(reply) : undefined,
     })
     // An attacker's site could make a visitor's browser redeem a mailed link of the attacker's own account. In this case the
@@ -89,6 +105,21 @@ export function actionRoutes(app: FastifyInstance, core: () => Core, cookie: Ses
     if (small && unread && !reply.raw.closed) unread.unreadBytes = small.bytes.length
     return small ? reply.header('content-encoding', small.encoding).send(small.bytes) : reply.send(output)
   })
+}
+
+/**
+ * Resource whose owners decide about a query, from its body that is not checked yet. The owners are then found together with the caller.
+ * Undefined for all other actions and bodies. Commands look their resource up later, after their audit row is committed.
+ */
+function namedResource({ kind, permission }: Action, body: unknown): Resource | undefined {
+  if (kind !== 'query' || typeof permission === 'string' || permission.can === 'read') return undefined
+  if (!Buffer.isBuffer(body) || body.length > MAX_PEEKED_BYTES) return undefined
+  try {
+    const id: unknown = JSON.parse(body.toString())[permission.id]
+    return typeof id === 'string' && ID.test(id) ? { kind: permission.on, id } : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** Signal that aborts when the client closes the connection before it has the response. */

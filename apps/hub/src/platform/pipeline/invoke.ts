@@ -15,7 +15,7 @@ import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
 import { type Authorization, authorize, RefusedMember } from '../access/authorize.ts'
-import type { Scope } from '../access/scope.ts'
+import type { OwnedResource, Scope } from '../access/scope.ts'
 import {
   auditStatus,
   closeAuditAction,
@@ -84,6 +84,8 @@ type CallOptions = Origin & {
    * all other work of an action is completed.
    */
   signal?: AbortSignal | undefined
+  /** Owners of the resource that the input of a query names, if they were found together with the caller. */
+  owned?: OwnedResource | undefined
 }
 
 /** Runs actions. All transports use it: HTTP, links, and the hub's own code. */
@@ -144,7 +146,7 @@ export function createPipeline({
     name: string,
     inputText: string,
     requestId: string,
-    { address, browser, onOwnerProved = () => {}, signal = NEVER_ABORTED }: CallOptions = {},
+    { address, browser, onOwnerProved = () => {}, signal = NEVER_ABORTED, owned }: CallOptions = {},
   ): Promise<string> {
     const found = findAction(name)
     if (!found) throw new ActionError('Invalid', `unknown action: ${name.slice(0, 100)}`, { status: 404 })
@@ -176,6 +178,7 @@ export function createPipeline({
         { address, browser },
         onOwnerProved,
         signal,
+        owned,
       )
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return output
@@ -196,6 +199,7 @@ export function createPipeline({
     origin: Origin,
     onOwnerProved: (userId: string) => void,
     signal: AbortSignal,
+    owned: OwnedResource | undefined,
   ): Promise<string> {
     const entry = {
       action: name,
@@ -223,7 +227,7 @@ export function createPipeline({
       )
       return outputText(action.output, output, share.inPortions)
     }
-    const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input)
+    const { scope, asInstanceAdmin } = await authorize(db, caller, action.permission, input, owned)
     const run = handlers[name] as (context: unknown, input: Input) => Promise<unknown>
     // A whole list is also written within the share of its caller.
     const answer = async (): Promise<string> =>

@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import type { FastifyRequest } from 'fastify'
+import type { Resource } from '../access/scope.ts'
 import type { Caller } from '../pipeline/caller.ts'
 import type { Sessions } from './sessions.ts'
 
@@ -15,8 +16,22 @@ export function callerOfRequest(
   sessions: Sessions,
   cookie: SessionCookie,
 ): Promise<Caller> {
+  return sessions.callerOf(credentialsOf(request, cookie))
+}
+
+/** Like `callerOfRequest`, and finds the owners of the resource that the request names, if the caller is a person. */
+export function callerForResource(
+  request: FastifyRequest,
+  sessions: Sessions,
+  cookie: SessionCookie,
+  resource: Resource | undefined,
+): ReturnType<Sessions['callerFor']> {
+  return sessions.callerFor(credentialsOf(request, cookie), resource)
+}
+
+function credentialsOf(request: FastifyRequest, cookie: SessionCookie) {
   const bearer = /^Bearer +(\S+)$/i.exec(request.headers.authorization ?? '')?.[1]
-  return sessions.callerOf({ bearer, cookie: request.cookies[cookie.name], address: request.remote })
+  return { bearer, cookie: request.cookies[cookie.name], address: request.remote }
 }
 
 /**

@@ -1,4 +1,6 @@
-import { newId, publicIdOf, UserSessionToken, UserToken } from '@muster/actions'
+import { newId, publicIdOf, type ResourceKind, UserSessionToken, UserToken } from '@muster/actions'
+import { ownersOf } from '../access/owners.ts'
+import { type OwnedResource, type OwnersRow, type Resource, scopeOf } from '../access/scope.ts'
 import type { Origin } from '../audit/facts.ts'
 import type { EndedRights } from '../bus/ended-rights.ts'
 import { hashSecret, matchesSecret } from '../credentials/secrets.ts'
@@ -35,6 +37,20 @@ type Uses = { tokens: TokenUses; people: LastUses }
 type TokenRow = { tokenHash: Buffer; userId: string; isAdmin: boolean }
 type UserTokenRow = TokenRow & { predatesShares: boolean }
 type SessionRow = TokenRow & { signedInAt: Date }
+
+/** Credentials of a request. `countsBadTokens` is true by default. */
+type Credentials = {
+  cookie?: string | undefined
+  bearer?: string | undefined
+  address?: string
+  countsBadTokens?: boolean
+}
+
+/** Statements that find a person's credentials and the owners of a resource at once, by the statement of the credentials and the kind. */
+const joinedStatements = new Map<string, Map<ResourceKind, string>>([
+  [SESSION, new Map()],
+  [USER_TOKEN, new Map()],
+])
 
 /**
  * Sessions and user tokens: finds the caller of a request. The database is read for each request, so that a session that ends on
@@ -127,29 +143,31 @@ export class Sessions {
    * Finds the caller with these credentials. Returns the anonymous caller if there are no valid credentials. Throws `RateLimited`
    * after too many invalid tokens from the address, unless `countsBadTokens` is false. Valid tokens are never rejected.
    */
-  async callerOf({
-    cookie,
-    bearer,
-    address,
-    countsBadTokens = true,
-  }: {
-    cookie?: string | undefined
-    bearer?: string | undefined
-    address?: string
-    countsBadTokens?: boolean
-  }): Promise<Caller> {
+  async callerOf(credentials: Credentials): Promise<Caller> {
+    return (await this.callerFor(credentials, undefined)).caller
+  }
+
+  /**
+   * Like `callerOf`. For a person, also finds the owners of the resource that the request names, in the same statement. That saves a sixth
+   * of the processor time of a short query. `owned` is absent for other callers, and for resources without such a statement.
+   */
+  async callerFor(
+    { cookie, bearer, address, countsBadTokens = true }: Credentials,
+    resource: Resource | undefined,
+  ): Promise<{ caller: Caller; owned?: OwnedResource | undefined }> {
     // Each kind of secret has one place: a session's secret is not accepted as a bearer token, and a user token not as a cookie.
     if (!bearer) {
-      const caller = cookie ? await this.#bySession(cookie) : ANONYMOUS
-      if (caller.actor === 'User') this.#uses.people.add(caller.userId, {})
-      return caller
+      const found = cookie ? await this.#bySession(cookie, resource) : { caller: ANONYMOUS }
+      if (found.caller.actor === 'User') this.#uses.people.add(found.caller.userId, {})
+      return found
     }
-    const caller = await this.#byUserToken(bearer)
+    const found = await this.#byUserToken(bearer, resource)
+    const { caller } = found
     if (caller.actor === 'UserToken') {
       this.#uses.tokens.add(caller.tokenId, { address })
       this.#uses.people.add(caller.userId, {})
     } else if (countsBadTokens && address !== undefined) await this.#limits.take('bad token', address)
-    return caller
+    return found
   }
 
   /**
@@ -169,21 +187,60 @@ export class Sessions {
     return row !== undefined
   }
 
-  async #bySession(token: string): Promise<Caller> {
-    if (!UserSessionToken.safeParse(token).success) return ANONYMOUS
+  async #bySession(token: string, resource: Resource | undefined) {
+    if (!UserSessionToken.safeParse(token).success) return { caller: ANONYMOUS }
     const sessionId = publicIdOf(token)
-    const [row] = await select<SessionRow>(this.#parts.db, SESSION, [sessionId])
-    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    const { row, owned } = await this.#find<SessionRow>(SESSION, sessionId, resource)
+    if (!row || !matchesSecret(token, row.tokenHash)) return { caller: ANONYMOUS }
     const { userId, isAdmin, signedInAt } = row
-    return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
+    const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt }
+    return { caller, owned }
   }
 
-  async #byUserToken(token: string): Promise<Caller> {
-    if (!UserToken.safeParse(token).success) return ANONYMOUS
+  async #byUserToken(token: string, resource: Resource | undefined) {
+    if (!UserToken.safeParse(token).success) return { caller: ANONYMOUS }
     const tokenId = publicIdOf(token)
-    const [row] = await select<UserTokenRow>(this.#parts.db, USER_TOKEN, [tokenId])
-    if (!row || !matchesSecret(token, row.tokenHash)) return ANONYMOUS
+    const { row, owned } = await this.#find<UserTokenRow>(USER_TOKEN, tokenId, resource)
+    if (!row || !matchesSecret(token, row.tokenHash)) return { caller: ANONYMOUS }
     const { userId, isAdmin, predatesShares } = row
-    return { actor: 'UserToken', userId, tokenId, isAdmin, ...(predatesShares && { predatesShares }) }
+    const caller: Caller = {
+      actor: 'UserToken',
+      userId,
+      tokenId,
+      isAdmin,
+      ...(predatesShares && { predatesShares }),
+    }
+    return { caller, owned }
   }
+
+  /** Finds credentials by their id, and the owners of a resource for the person to whom they belong. */
+  async #find<Row extends TokenRow>(
+    statement: string,
+    id: string,
+    resource: Resource | undefined,
+  ): Promise<{ row: Row | undefined; owned?: OwnedResource }> {
+    const { db } = this.#parts
+    const joined = resource && joinedStatement(statement, resource.kind)
+    if (!joined) return { row: (await select<Row>(db, statement, [id]))[0] }
+    type Joined = Row & OwnersRow & { isInstanceAdmin: boolean }
+    const [found] = await select<Joined>(db, joined, [id, resource.id])
+    if (!found) return { row: undefined }
+    const isAbsent = found.organizationId === null
+    return {
+      row: { ...found, isAdmin: found.isInstanceAdmin },
+      owned: { ...resource, scope: isAbsent ? undefined : scopeOf(found) },
+    }
+  }
+}
+
+/** Statement for credentials ($1) and the owners of a resource ($2); undefined for a kind whose owners cannot be joined. */
+function joinedStatement(credentials: string, kind: ResourceKind): string | undefined {
+  const known = joinedStatements.get(credentials)!
+  const { statement } = ownersOf(kind)
+  if (!statement || known.has(kind)) return known.get(kind)
+  const text = `
+    select found.*, found."isAdmin" as "isInstanceAdmin", owners.*
+      from (${credentials}) found left join lateral (${statement('$2', 'found."userId"')}) owners on true`
+  known.set(kind, text)
+  return text
 }
