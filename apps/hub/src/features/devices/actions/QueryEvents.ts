@@ -6,7 +6,7 @@ import { clockErrorSecs } from '../../../link/telemetry/event-times.ts'
 import { type Db, select } from '../../../platform/database/client/connection.ts'
 import { cutPage, type RowPlace, readCursor, rowsWithin } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { wireTime } from '../../../platform/runtime/times.ts'
+import { wireTimeOf } from '../../../platform/runtime/times.ts'
 import { eventsByTime } from '../events-by-time.ts'
 
 /** Default page size, in events. 100 events of the largest size (`MAX_EVENT_BYTES`, 64 KiB) fit into an answer of 8 MiB. */
@@ -37,9 +37,8 @@ type Row = RowPlace & {
   severity: string
   body: unknown
   attributes: unknown
-  emitted_at: Date
-  received_at: Date
-  listed_at: Date
+  emitted_at: string
+  received_at: string
   clock_error_secs: number | null
 }
 
@@ -48,8 +47,11 @@ const CONTENT = sql.raw(
 )
 const SIZE = sql.raw('e.event_id, octet_length(e.body::text) + octet_length(e.attributes::text) as bytes')
 
-/** Text of the query for a first page of at most `MAX_LOOK_UP` events. It is built once, because building takes as long as running it. */
-let latest: string | undefined
+/**
+ * Text of the query for a first page of at most `MAX_LOOK_UP` events from a day on. It is kept for the day, because building takes as long as
+ * running it. The day is a part of the text: as a parameter it would make PostgreSQL lock the partitions of all days, 104 locks in place of 9.
+ */
+let latest: { fromDay: string; text: string } | undefined
 
 /** Lists events of a device, latest first. */
 export const devices_QueryEvents = handler(
@@ -59,7 +61,7 @@ export const devices_QueryEvents = handler(
     const fromMs = latestMs(cursor) - FIRST_DAYS * DAY_MS
     const fromDay = new Date(fromMs).toISOString().slice(0, 10)
     const isWhole = ({ rows, nextCursor }: { rows: Row[]; nextCursor?: string }): boolean =>
-      nextCursor !== undefined && isSettled(rows.at(-1)!.listed_at, fromMs)
+      nextCursor !== undefined && isSettled(msOf(rows.at(-1)!.__key), fromMs)
     const firstDays =
       cursor === undefined && limit <= MAX_LOOK_UP
         ? cutPage(await latestOf(db, deviceId, fromDay, limit + 1), limit, ORDER)
@@ -74,8 +76,8 @@ export const devices_QueryEvents = handler(
         severity: row.severity as z.output<typeof EventSeverity>,
         body: row.body,
         attributes: row.attributes,
-        emittedAt: wireTime(row.emitted_at),
-        receivedAt: wireTime(row.received_at),
+        emittedAt: wireTimeOf(row.emitted_at),
+        receivedAt: wireTimeOf(row.received_at),
         clockErrorSecs: row.clock_error_secs ?? undefined,
       })),
       nextCursor,
@@ -85,14 +87,17 @@ export const devices_QueryEvents = handler(
 
 /** Reads the latest events of the days since `fromDay` and of the default partition, which holds late events. */
 function latestOf(db: Db, deviceId: string, fromDay: string, limit: number): Promise<Row[]> {
-  latest ??= eventsQuery({
-    deviceId: sql.raw('$1::text'),
-    fromDay: sql.raw('$2'),
-    limit: sql.raw('$3::bigint'),
-    comesAfter: () => sql<boolean>`true`,
-    columns: CONTENT,
-  }).compile(db).sql
-  return select<Row>(db, latest, [deviceId, fromDay, limit])
+  if (latest?.fromDay !== fromDay) {
+    const query = eventsQuery({
+      deviceId: sql.raw('$1::text'),
+      fromDay: sql.lit(fromDay),
+      limit: sql.raw('$2::bigint'),
+      comesAfter: () => sql<boolean>`true`,
+      columns: CONTENT,
+    })
+    latest = { fromDay, text: query.compile(db).sql }
+  }
+  return select<Row>(db, latest.text, [deviceId, limit])
 }
 
 type PageOptions = { limit: number; cursor: string | undefined; fromDay?: string }
@@ -125,7 +130,8 @@ async function pageOf(db: Db, deviceId: string, { fromDay, limit, cursor }: Page
 /** Query for events with their places in the list. */
 function eventsQuery(options: Parameters<typeof eventsByTime>[0]): RawBuilder<Row> {
   return sql<Row>`
-    select e.*, ${clockErrorSecs(options.deviceId)} as clock_error_secs, e.listed_at::text as "__key", e.event_id as "__id"
+    select e.event_id, e.category, e.severity, e.body, e.attributes, e.emitted_at::text, e.received_at::text,
+           ${clockErrorSecs(options.deviceId)} as clock_error_secs, e.listed_at::text as "__key", e.event_id as "__id"
       from ${eventsByTime(options)} e
      order by e.listed_at desc, e.event_id desc limit ${options.limit}`
 }
@@ -134,15 +140,20 @@ function eventsQuery(options: Parameters<typeof eventsByTime>[0]): RawBuilder<Ro
 function latestMs(cursor: string | undefined): number {
   if (cursor === undefined) return Date.now()
   const [time] = readCursor(cursor, ORDER)
-  // PostgreSQL writes `2026-01-02 03:04:05+00`. ISO 8601 has a `T` in place of the space and `+00:00` as offset.
-  const ms = Date.parse(`${time.replace(' ', 'T')}:00`)
+  const ms = msOf(time)
   return Number.isNaN(ms) ? Date.now() : Math.max(ms, EARLIEST_MS)
 }
 
+/** Milliseconds since 1970 of a time as PostgreSQL writes it. */
+function msOf(time: string): number {
+  // PostgreSQL writes `2026-01-02 03:04:05+00`. ISO 8601 has a `T` in place of the space and `+00:00` as offset.
+  return Date.parse(`${time.replace(' ', 'T')}:00`)
+}
+
 /**
- * Returns whether a query over the days since `fromMs` reads every event that is listed at `listedAt` or later. The partition of an
+ * Returns whether a query over the days since `fromMs` reads every event that is listed at `listedAtMs` or later. The partition of an
  * event is at most `MAX_DAYS_LATE` days older than the event, or every query reads it.
  */
-function isSettled(listedAt: Date, fromMs: number): boolean {
-  return listedAt.getTime() >= fromMs + MAX_DAYS_LATE * DAY_MS
+function isSettled(listedAtMs: number, fromMs: number): boolean {
+  return listedAtMs >= fromMs + MAX_DAYS_LATE * DAY_MS
 }
