@@ -1,0 +1,162 @@
+import { createHash, randomBytes } from 'node:crypto'
+import { existsSync, readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { BASE58, encodeRadix, newDatedId } from '@muster/actions'
+import { MAGIC } from '@muster/link'
+import {
+  connectDevice,
+  type DatabaseSession,
+  databaseSession,
+  deviceIdentity,
+  type RawDevice,
+  rawDevice,
+  type TestHub,
+  testHub,
+  until,
+} from '@muster/testkit'
+import { afterAll, beforeAll, expect, it, vi } from 'vitest'
+import { PreparingClient } from './platform/database/client/preparing-client.ts'
+
+// Counts on which the cost of a fleet depends, and which are the same on every machine. Times and ratios are in the benches.
+
+let hub: TestHub
+let session: DatabaseSession
+beforeAll(async () => {
+  hub = await testHub()
+  session = await databaseSession(hub)
+})
+afterAll(async () => {
+  await session[Symbol.asyncDispose]()
+  await hub[Symbol.asyncDispose]()
+})
+
+type Statement = { text: string; values: unknown[] }
+
+/** Statements that the hub sends while `work` runs. */
+async function sentDuring(work: () => Promise<unknown>): Promise<Statement[]> {
+  const queries = vi.spyOn(PreparingClient.prototype, 'query')
+  try {
+    await work()
+    return queries.mock.calls.map(([query, values]) =>
+      typeof query === 'string' ? { text: query, values: values ?? [] } : query,
+    )
+  } finally {
+    queries.mockRestore()
+  }
+}
+
+function newEvent() {
+  const emittedAt = new Date().toISOString()
+  return { eventId: newDatedId('d_ev'), severity: 'Info', body: 'hello', attributes: {}, emittedAt }
+}
+
+it('stores the events of a call with one statement, and those of many devices with few', async () => {
+  const { token } = await hub.fleet()
+  await using resources = new AsyncDisposableStack()
+  const devices = await Promise.all(
+    Array.from({ length: 40 }, async () => resources.use(await connectDevice({ url: hub.url, token }))),
+  )
+  const publish = ({ deviceId, invoke }: (typeof devices)[number], count: number) =>
+    invoke('devices_PublishEvents', { deviceId, events: Array.from({ length: count }, newEvent) })
+  const inserts = (statements: Statement[]) =>
+    statements.filter(({ text }) => text.includes('insert into device_event')).length
+  const inTurn = await sentDuring(async () => {
+    for (const device of devices) await publish(device, 20)
+  })
+  expect(inserts(inTurn)).toBe(devices.length)
+  // The others are work of the hub beside it, such as the times at which people were last seen.
+  expect(inTurn.length).toBeLessThanOrEqual(1.5 * devices.length)
+  const atOnce = await sentDuring(() => Promise.all(devices.map(device => publish(device, 1))))
+  expect(inserts(atOnce)).toBeLessThanOrEqual(devices.length / 4)
+})
+
+it('locks the partitions of a few days for the latest events, however many days have events', async () => {
+  const { owner, token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+  const latest = () => owner.invoke('devices_QueryEvents', { deviceId, limit: 10 })
+  const few = await locksOf(await eventsStatement(latest))
+  for (let daysAgo = 40; daysAgo < 80; daysAgo++) {
+    const [from, to] = [daysAgo, daysAgo - 1].map(days =>
+      new Date(Date.now() - days * 86_400_000).toISOString().slice(0, 10),
+    )
+    await session.query(
+      `create table device_event_${from!.replaceAll('-', '')} partition of device_event for values from ('${from}') to ('${to}')`,
+    )
+  }
+  const many = await locksOf(await eventsStatement(latest))
+  expect(many).toBe(few)
+  expect(many).toBeLessThanOrEqual(30)
+})
+
+async function eventsStatement(read: () => Promise<unknown>): Promise<Statement> {
+  const statements = await sentDuring(read)
+  return statements.find(({ text }) => text.includes('device_event'))!
+}
+
+/** Number of locks that a look-up takes with its generic plan. */
+async function locksOf({ text, values }: Statement): Promise<number> {
+  await session.query('set plan_cache_mode = force_generic_plan')
+  await session.query(`prepare counted as ${text}`)
+  await session.query('begin')
+  await session.query(`execute counted (${values.map(value => `'${value}'`).join(', ')})`)
+  const [row] = await session.query<{ count: number }>(
+    `select count(*)::integer as count from pg_locks where pid = pg_backend_pid() and relation::regclass::text like '%device_event%'`,
+  )
+  await session.query('rollback')
+  await session.query('deallocate counted')
+  return row!.count
+}
+
+/** Counters of the calls by which this process has read and written. Linux only. */
+const IO = '/proc/self/io'
+const writes = () => Number(/^syscw: (\d+)/m.exec(readFileSync(IO, 'latin1'))![1])
+
+it.skipIf(!existsSync(IO))('writes once for each Ping of a device', async () => {
+  const { token } = await hub.fleet()
+  await using resources = new AsyncDisposableStack()
+  const devices: RawDevice[] = []
+  for (let at = 0; at < 60; at++) devices.push(resources.use(await helloDevice(token)))
+  const pongs = () => devices.flatMap(({ received }) => received.filter(({ type }) => type === 'Pong')).length
+  const before = writes()
+  // A device may send few Pings at once.
+  for (let round = 1; round <= 5; round++) {
+    for (const device of devices) device.send({ type: 'Ping' })
+    await until('the hub answers', () => pongs() === round * devices.length)
+  }
+  // The test writes the Ping, the hub the Pong. A tenth is for the hub's other work.
+  expect(writes() - before).toBeLessThanOrEqual(2.2 * 5 * devices.length)
+})
+
+async function helloDevice(token: string): Promise<RawDevice> {
+  const fingerprint = `d_sk_${encodeRadix(createHash('sha512-256').update(randomBytes(32)).digest(), BASE58)}`
+  const device = await rawDevice({ url: hub.url, token, identity: { ...(await shared), fingerprint } })
+  device.send({ type: 'Hello', magic: MAGIC, info: new Uint8Array() })
+  return device
+}
+const shared = deviceIdentity()
+
+it('holds few bytes for an idle connection', async () => {
+  setFlagsFromString('--expose-gc')
+  const collectGarbage = runInNewContext('gc') as () => void
+  const held = async (): Promise<number> => {
+    for (let time = 0; time < 3; time++) {
+      collectGarbage()
+      await pause(100)
+    }
+    const { arrayBuffers, heapUsed } = process.memoryUsage()
+    return arrayBuffers + heapUsed
+  }
+  const { token } = await hub.fleet()
+  await using resources = new AsyncDisposableStack()
+  const connect = async (count: number): Promise<void> => {
+    for (let at = 0; at < count; at++) resources.use(await helloDevice(token))
+  }
+  await connect(100)
+  const before = await held()
+  await connect(200)
+  // 10 KiB at both ends, which are in this process.
+  expect((await held()) - before).toBeLessThan(200 * 16 * 1024)
+})
