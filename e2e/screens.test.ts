@@ -62,6 +62,33 @@ it.each(SCREENS)('shows %s without a fault, in wide and narrow windows', async p
   expect(faults).toEqual([])
 })
 
+/**
+ * Limits of a first load with an empty cache: requests for files of the console, and bytes of its JavaScript and CSS as the hub sends them
+ * (docs/goals.md P14).
+ */
+const FIRST_LOADS = [
+  { path: '/login', files: 14, codeBytes: 130_000 },
+  { path: '/org_{$organization}/projects/$projectId/devices', files: 40, codeBytes: 190_000 },
+]
+/** Files of the console that the page has requested, with their sizes as sent. */
+const LOADED = `performance.getEntriesByType('resource').filter(({ name }) => !new URL(name).pathname.startsWith('/api/'))
+  .map(({ name, encodedBodySize }) => ({ name, bytes: encodedBodySize }))`
+
+it.each(FIRST_LOADS)('loads $path with few files and bytes', async ({ path, files, codeBytes }) => {
+  const context = await populated.stage.newContext({ serviceWorkers: 'block' })
+  if (path !== '/login') await context.addCookies(await page.context().cookies())
+  const fresh = await context.newPage()
+  await fresh.goto(addressOf(path))
+  await fresh.getByRole('heading', { level: 1 }).waitFor()
+  await expect.poll(() => fresh.locator('[aria-busy="true"]').count()).toBe(0)
+  const loaded = await fresh.evaluate<{ name: string; bytes: number }[]>(LOADED)
+  const code = loaded.filter(({ name }) => /\.(js|css)$/.test(name))
+  expect(loaded.length, loaded.map(({ name }) => name).join('\n')).toBeLessThanOrEqual(files)
+  expect(code.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(codeBytes)
+  expect(code.every(({ bytes }) => bytes > 0)).toBe(true)
+  await context.close()
+})
+
 function addressOf(path: string): string {
   const filled = Object.entries(parameters).reduce((whole, [name, value]) => whole.replace(name, value), path)
   return `${populated.stage.hub.url}${filled}`
