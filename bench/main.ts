@@ -11,6 +11,7 @@ import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
 import { fuzz } from './fuzz.ts'
+import { growth } from './growth.ts'
 import { hostile } from './hostile.ts'
 import { hostileDatabase } from './hostile-database.ts'
 import { ingest } from './ingest.ts'
@@ -41,6 +42,7 @@ const BENCHES: Record<string, Bench> = {
   ingest: { run: ingest, limitMinutes: 10 },
   compare: { run: compare, limitMinutes: 20 },
   fleet: { run: fleet, limitMinutes: 15 },
+  growth: { run: growth, limitMinutes: 20 },
   tunnel: { run: tunnel, limitMinutes: 10 },
   ends: { run: ends, limitMinutes: 10 },
   cluster: { run: cluster, limitMinutes: 30 },
