@@ -7,6 +7,7 @@ import { bulk } from './bulk.ts'
 import { cluster } from './cluster.ts'
 import { compare } from './compare.ts'
 import { ends } from './ends.ts'
+import { enrol } from './enrol.ts'
 import { faults } from './faults.ts'
 import { fleet } from './fleet.ts'
 import { flood } from './flood.ts'
@@ -45,6 +46,7 @@ const BENCHES: Record<string, Bench> = {
   growth: { run: growth, limitMinutes: 20 },
   tunnel: { run: tunnel, limitMinutes: 10 },
   ends: { run: ends, limitMinutes: 10 },
+  enrol: { run: enrol, limitMinutes: 10 },
   cluster: { run: cluster, limitMinutes: 30 },
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },

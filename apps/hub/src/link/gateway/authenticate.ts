@@ -20,10 +20,11 @@ import {
 } from '../../platform/pipeline/command-transaction.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
 import type { ShownCertificate } from './client-certificate.ts'
-import { isBlockedSql, isCertificateBlocked, isFingerprintBlocked } from './device-blocks.ts'
+import { isBlocked, isBlockedSql, lockCertificate } from './device-blocks.ts'
 import { addCertificate, deviceWithActive } from './device-certificates.ts'
 import { addDevice, EMPTY_FINGERPRINT } from './devices.ts'
 import type { EnrolmentBudget } from './enrolment-budget.ts'
+import { NewDevices } from './new-devices.ts'
 import { Refusal, type RefusalSubject, refuseWhenCrowded } from './refusal.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
@@ -83,9 +84,8 @@ type Place = { tokenId: string; organizationId: string; projectId: string }
 const MAX_PLACES = 10_000
 
 /**
- * Limits of concurrent enrolments on a node. Without the limit per token, a device that keeps sending new fingerprints raised the
- * p99 latency of other devices' events fourfold (`npm run bench -- hostile`). A single token still enrols 50 to 100 devices
- * a second.
+ * Limits of concurrent enrolments on a node that have a transaction of their own. Without the limit per token, a device that keeps sending
+ * new fingerprints raised the p99 latency of other devices' events fourfold (`npm run bench -- hostile`).
  */
 const ENROLMENTS = { max: 8, maxPerOwner: 1, maxWaiting: 20_000, waitMs: 30_000 }
 
@@ -131,6 +131,7 @@ export function createAuthenticator({
   }
 
   const enrolments = new FairLimiter(ENROLMENTS)
+  const newDevices = new NewDevices(parts)
 
   return async (request: IncomingMessage, admission: Permit): Promise<Connected> => {
     const token = bearerOf(request)
@@ -231,7 +232,7 @@ export function createAuthenticator({
     await budget.take({ tokenId, address, ownBudget, about })
     let isNewDevice = false
     try {
-      const enrolled = await enrol(enrolling)
+      const enrolled = (known.auto_accept && (await enrolInBatch(enrolling))) || (await enrol(enrolling))
       isNewDevice = enrolled.isNewDevice
       return enrolled
     } finally {
@@ -241,7 +242,28 @@ export function createAuthenticator({
     }
   }
 
-  /** Creates the device and the certificate unless they exist. Concurrent connections of a device create it once. */
+  /** Enrols the device together with others. Resolves to undefined if it needs `enrol`. */
+  async function enrolInBatch({ request, admission, tokenId, known, fingerprint, certificate }: Enrolling) {
+    // Lets known devices authenticate while this one waits, as in `enrol`.
+    admission.release()
+    const stored = await newDevices.add({
+      tokenId,
+      projectId: known.project_id,
+      organizationId: known.organization_id,
+      fingerprint,
+      certificate,
+      address: remoteOf(request),
+      hasLeft: () => request.socket.destroyed,
+    })
+    if (!stored) return undefined
+    const enrolled = { ...stored, status: 'Active' as const, isNewDevice: true }
+    onEnrolled(enrolled)
+    return enrolled
+  }
+
+  /**
+   * Creates the device and the certificate unless they exist, in a transaction of its own. Concurrent connections of a device create it once.
+   */
   async function enrol({ request, admission, tokenId, known, fingerprint, certificate, about }: Enrolling) {
     const { project_id: projectId, organization_id: organizationId } = known
     // The enrolment may wait long in the queue of its token. Releasing the permit first lets known devices authenticate during
@@ -261,12 +283,11 @@ export function createAuthenticator({
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
+      // Locked before the row of the device, as in a batch of new devices.
+      await lockCertificate(tx, projectId, certificate.fingerprint)
       const isNewDevice = (await addDevice(tx, projectId, fingerprint)) !== undefined
-      // Read after the row of the device is locked: a block deletes that row, and may have done so since the look-up.
-      const isBlocked =
-        (await isFingerprintBlocked(tx, projectId, fingerprint)) ||
-        (await isCertificateBlocked(tx, projectId, certificate.fingerprint))
-      if (isBlocked) throw blockedDevice(about)
+      // Read after the row of the device is there: a block deletes that row, and may have done so since the look-up.
+      if (await isBlocked(tx, projectId, fingerprint, certificate.fingerprint)) throw blockedDevice(about)
       const { device_id: deviceId, pending_certificates: pending } = await tx
         .selectFrom('device')
         .where('project_id', '=', projectId)

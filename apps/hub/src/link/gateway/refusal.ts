@@ -63,6 +63,10 @@ export class Refusal extends ActionError {
 
 /** Converts the error of a limiter whose queue is full or too slow into a refusal with 503. Rethrows any other error. */
 export function refuseWhenCrowded(error: unknown): never {
-  if (!(error instanceof LimiterRejection)) throw error
-  throw new Refusal('overload', 503, 'Internal', 'too many devices connect at once')
+  throw error instanceof LimiterRejection ? crowded() : error
+}
+
+/** Refusal of a device because too many others wait. */
+export function crowded(): Refusal {
+  return new Refusal('overload', 503, 'Internal', 'too many devices connect at once')
 }

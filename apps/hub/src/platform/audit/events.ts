@@ -2,6 +2,7 @@ import { type AuditEvents, newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Scope } from '../access/scope.ts'
 import type { Tx } from '../database/client/connection.ts'
+import type { Tables } from '../database/schema.ts'
 import { actorId, type Caller, wireActor } from '../pipeline/caller.ts'
 import { type Origin, originColumns, storedValues } from './facts.ts'
 
@@ -51,11 +52,13 @@ export type EventOptions = {
   scope?: Scope
   /** Actor, if the transaction had to find out who it is. */
   caller?: Caller
+  /** Origin, if the transaction serves several requests. */
+  origin?: Origin
   /**
    * Values before the change. Each key is the field of the event's data that has the new value. After a deletion: fields of the deleted
    * object.
    */
-  old?: Record<string, unknown>
+  old?: Record<string, unknown> | undefined
 }
 
 /** Caller, scope and origin of events, and the action or job that caused them. */
@@ -67,11 +70,8 @@ export type Cause = {
   jobId?: string | undefined
 }
 
-/** Data of an event, and the values before the change. */
-export type EventData<E extends keyof AuditEvents> = {
-  data: AuditEvents[E]
-  old?: EventOptions['old'] | undefined
-}
+/** Data of an event, with its options. */
+export type EventData<E extends keyof AuditEvents> = EventOptions & { data: AuditEvents[E] }
 
 /**
  * Inserts an audit event for each of several objects that one change affects, with one statement, in the transaction of that change. Called
@@ -79,37 +79,49 @@ export type EventData<E extends keyof AuditEvents> = {
  */
 export async function recordEvents<E extends keyof AuditEvents>(
   tx: Tx,
-  { caller, scope, origin, actionId, jobId }: Cause,
+  cause: Cause,
   event: E,
   of: readonly EventData<E>[],
-  { isForRepository = true, scope: further, caller: actor = caller }: EventOptions = {},
 ): Promise<void> {
   if (of.length === 0) return
-  const shared = {
+  const rows = JSON.stringify(of.map(one => rowOf(cause, event, one)))
+  // The text is the same for any number of rows, so it is prepared once. `clock_timestamp()` keeps the order of events in one transaction,
+  // where `now()` is constant.
+  await sql`
+    insert into audit_event (event_id, event, actor, actor_id, data, old_data, action_id, job_id, user_id, organization_id, project_id,
+                             repository_id, device_id, address, browser, created_at)
+    select event_id, event, actor::jsonb, actor_id, data::jsonb, old_data::json, action_id, job_id, user_id, organization_id, project_id,
+           repository_id, device_id, address, browser, clock_timestamp()
+      from json_to_recordset(${rows}::json)
+        as e (event_id text, event text, actor text, actor_id text, data text, old_data text, action_id text, job_id text, user_id text,
+              organization_id text, project_id text, repository_id text, device_id text, address text, browser text)`.execute(
+    tx,
+  )
+}
+
+/** Row of `audit_event`, without its time. */
+function rowOf<E extends keyof AuditEvents>(
+  cause: Cause,
+  event: E,
+  { data, old, isForRepository = true, scope, caller = cause.caller, origin = cause.origin }: EventData<E>,
+): Partial<Record<keyof Tables['audit_event'], string | null | undefined>> {
+  const ids: Partial<
+    Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
+  > = { ...cause.scope, ...scope, ...data }
+  return {
+    event_id: newDatedId('audit_ev'),
     event,
-    actor: JSON.stringify(wireActor(actor)),
-    actor_id: actorId(actor),
-    action_id: actionId ?? null,
-    job_id: jobId ?? null,
-    ...originColumns(actor, origin),
-    // `clock_timestamp()` keeps the order of events in one transaction, where `now()` is constant.
-    created_at: sql<Date>`clock_timestamp()` as never,
+    actor: JSON.stringify(wireActor(caller)),
+    actor_id: actorId(caller),
+    data: JSON.stringify(data),
+    old_data: storedValues(old),
+    action_id: cause.actionId,
+    job_id: cause.jobId,
+    user_id: ids.userId,
+    organization_id: ids.organizationId,
+    project_id: ids.projectId,
+    repository_id: isForRepository ? ids.repositoryId : null,
+    device_id: ids.deviceId,
+    ...originColumns(caller, origin),
   }
-  const rows = of.map(({ data, old }) => {
-    const ids: Partial<
-      Record<'userId' | 'organizationId' | 'projectId' | 'repositoryId' | 'deviceId', string>
-    > = { ...scope, ...further, ...data }
-    return {
-      ...shared,
-      event_id: newDatedId('audit_ev'),
-      data: JSON.stringify(data),
-      user_id: ids.userId ?? null,
-      organization_id: ids.organizationId ?? null,
-      project_id: ids.projectId ?? null,
-      repository_id: isForRepository ? (ids.repositoryId ?? null) : null,
-      device_id: ids.deviceId ?? null,
-      old_data: storedValues(old),
-    }
-  })
-  await tx.insertInto('audit_event').values(rows).execute()
 }

@@ -22,6 +22,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'platform/cluster/testing/shared-outage.ts': [3, 'numbers and ids of a test'],
   'platform/database/client/connection.ts': [1, 'statements that callers hold as constants'],
   'link/telemetry/device-events.ts': [1, 'one constant statement'],
+  'link/gateway/new-devices.ts': [1, 'one constant statement'],
   'features/devices/actions/QueryEvents.ts': [5, 'constant columns, numbers of parameters, and a day'],
   'link/telemetry/event-times.ts': [2, 'constant conditions'],
   'features/devices/device-sql.ts': [4, 'names of statuses, and a number of days, which are constant'],

@@ -78,17 +78,16 @@ export async function commandTransaction<Result>(
         const emitEach = async <E extends keyof AuditEvents>(
           event: E,
           of: readonly EventData<E>[],
-          options?: EventOptions,
         ): Promise<void> => {
-          await recordEvents(tx, cause, event, of, options)
-          for (const { data } of of)
-            effects.push(() => logGrew(live, { ...scope, ...options?.scope, ...data }))
+          await recordEvents(tx, cause, event, of)
+          for (const { data, scope: further } of of)
+            effects.push(() => logGrew(live, { ...scope, ...further, ...data }))
         }
         const result = await work({
           tx,
           events: {
-            emit: (event, data, options) => emitEach(event, [{ data, old: options?.old }], options),
-            emitEach: (event, of) => emitEach(event, of),
+            emit: (event, data, options) => emitEach(event, [{ ...options, data }]),
+            emitEach,
           },
           changed: (topic, ids, userIds) =>
             effects.push(() => live.changed({ topic, ...liveIds(scope), ...ids }, userIds)),
