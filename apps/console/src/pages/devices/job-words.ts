@@ -19,7 +19,7 @@ export const deviceJobs: JobWords<'devices'> = {
   devices_FillAddresses: { name: 'Copy addresses', failed: 'Addresses cannot be copied for the search' },
   devices_FillNameKeys: {
     name: 'Sort names',
-    failed: 'Lists of devices cannot be sorted in the natural order of names',
+    failed: 'Lists cannot be sorted in the natural order of names',
   },
   projects_SampleConnected: {
     name: 'Sample connected devices',

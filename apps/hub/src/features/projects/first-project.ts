@@ -1,4 +1,5 @@
 import { newId, publicIdOf } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import { hashSecret } from '../../platform/credentials/secrets.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { createOrganization } from '../organizations/index.ts'
@@ -18,6 +19,7 @@ export async function createFirstProject(
       project_id: projectId,
       organization_id: organizationId,
       name: project,
+      name_key: nameKey(project),
       certificate_renewal: true,
     })
     .execute()

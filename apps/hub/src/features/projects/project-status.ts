@@ -2,6 +2,7 @@ import { MAX_MARKED_DEVICES, type ParsedInput } from '@muster/actions'
 import { type RawBuilder, sql } from 'kysely'
 import { type Db, select } from '../../platform/database/client/connection.ts'
 import { HAS_FAILED } from '../software/index.ts'
+import { BY_PROJECT_NAME } from './project-names.ts'
 
 /** Interval between two samples of the number of connected devices, in seconds. */
 export const STEP_SECS = 10 * 60
@@ -216,7 +217,7 @@ export function isInState(state: ProjectState | undefined): RawBuilder<boolean> 
 export const BY_PROBLEMS = sql`
   lpad((999999999 - greatest(coalesce(s.error_count, 0), coalesce((s.update_failure->>'devices')::integer, 0)))::text, 9, '0')
   || lpad((999999999 - coalesce(s.warning_count, 0))::text, 9, '0')
-  || lpad((999999999 - coalesce(s.pending_count, 0))::text, 9, '0') || p.name`
+  || lpad((999999999 - coalesce(s.pending_count, 0))::text, 9, '0') || ${BY_PROJECT_NAME.by}`
 
 /** Sums of the stored counts of all projects of an organization, and the number of projects in each state. */
 export async function totalsOf(db: Db, organizationId: string) {

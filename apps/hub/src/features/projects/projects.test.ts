@@ -78,6 +78,47 @@ describe('projects_Query', () => {
     expect(await ids(owner)).not.toContain(foreignProjectId)
     expect(await ids(admin)).toEqual(expect.arrayContaining([projectId, foreignProjectId]))
   })
+
+  it('D10: lists projects and organizations in the natural order of their names, in every list', async () => {
+    const person = await hub.user()
+    for (const name of ['Quay 10', 'Quay 2', 'quay 1']) {
+      const organizationId = await hub.organization(person)
+      await hub.db
+        .updateTable('organization')
+        .set({ name })
+        .where('organization_id', '=', organizationId)
+        .execute()
+    }
+    const { organizations } = await person.invoke('users_QueryOrganizations', { userId: person.userId })
+    expect(organizations.map(({ name }) => name)).toEqual(['quay 1', 'Quay 2', 'Quay 10'])
+    const { organizationId } = organizations[0]!
+
+    const order = ['Äpfel', 'birne', 'Plant 2', 'plant 10', 'Plant 11', 'zebra', '水泵2', '水泵10']
+    for (const name of order.toReversed()) await hub.project(person, organizationId, name)
+    const projects = async () => {
+      const names: string[] = []
+      let cursor: string | undefined
+      do {
+        const page = await person.invoke('organizations_QueryProjects', { organizationId, limit: 3, cursor })
+        names.push(...page.projects.map(({ name }) => name))
+        cursor = page.nextCursor
+      } while (cursor)
+      return names
+    }
+    expect(await projects()).toEqual(order)
+    const { projects: visible } = await person.invoke('projects_Query', { sort: '-name' })
+    expect(visible.map(({ name }) => name)).toEqual(order.toReversed())
+    const { projects: found } = await person.invoke('organizations_Search', { organizationId, text: 'plant' })
+    expect(found.map(({ name }) => name)).toEqual(['Plant 2', 'plant 10', 'Plant 11'])
+
+    // A node of an older release writes the name only.
+    await hub.db.updateTable('project').set({ name: 'Aal 10' }).where('name', '=', 'zebra').execute()
+    await hub.db.updateTable('project').set({ name: 'Aal 9' }).where('name', '=', 'Plant 11').execute()
+    const rest = ['Äpfel', 'birne', 'Plant 2', 'plant 10', '水泵2', '水泵10']
+    expect(await projects()).toEqual(['Aal 10', 'Aal 9', ...rest])
+    expect(await hub.runJob('devices_FillNameKeys', {})).toMatchObject({ status: 'Completed' })
+    expect(await projects()).toEqual(['Aal 9', 'Aal 10', ...rest])
+  })
 })
 
 describe('projects_SetName', () => {

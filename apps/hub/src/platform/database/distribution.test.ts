@@ -186,6 +186,15 @@ describe('the statements on events and property changes', () => {
     }
   })
 
+  it('H3: name a column in each subquery of an SQL function', async () => {
+    const functions = await session.query<{ name: string; text: string }>(
+      `select proname as name, prosrc as text from pg_proc
+        where pronamespace = current_schema()::regnamespace and prosrc ~ '(device_event|device_property_change)'`,
+    )
+    expect(functions.map(({ name }) => name)).toContain('maintain_partitions')
+    for (const { name, text } of functions) expect(text, name).not.toMatch(/\bselect\s+from\b/i)
+  })
+
   it('are noticed when they read or lock rows of all devices', async () => {
     const allDevices = [
       'select count(*) from device_event',

@@ -458,6 +458,7 @@ type ProjectRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
   pinned_properties: ColumnType<JsonValue, string | undefined, string>
   certificate_renewal: Generated<boolean>
+  name_key: Generated<string>
 }
 
 type ProjectDeviceCountRow = {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { BY_PROJECT_NAME } from '../../projects/index.ts'
 
 /** Lists the projects of all organizations, most devices first. */
 export const instance_QueryProjects = handler(
@@ -23,7 +24,7 @@ export const instance_QueryProjects = handler(
         's.bytes as storedBytes',
       ])
     const sorts = {
-      name: { by: sql`p.name`, type: 'text' },
+      name: BY_PROJECT_NAME,
       organization: { by: sql`o.name`, type: 'text' },
       devices: { by: devices, type: 'bigint' },
       stored: { by: stored, type: 'bigint' },

@@ -2,7 +2,7 @@ import { sql } from 'kysely'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTime } from '../../../platform/runtime/times.ts'
-import { BY_PROBLEMS, isInState, totalsOf } from '../../projects/index.ts'
+import { BY_PROBLEMS, BY_PROJECT_NAME, isInState, totalsOf } from '../../projects/index.ts'
 
 /** Lists the projects of an organization, sorted by name. */
 export const organizations_QueryProjects = handler(
@@ -16,7 +16,7 @@ export const organizations_QueryProjects = handler(
       .where(isInState(filter?.state))
       .select(['p.project_id as projectId', 'p.name'])
     const sorts = {
-      name: { by: sql`p.name`, type: 'text' },
+      name: BY_PROJECT_NAME,
       createdAt: { by: sql`p.created_at`, type: 'timestamptz' },
       problems: { by: BY_PROBLEMS, type: 'text' },
       devices: { by: sql`coalesce(s.device_count, 0)`, type: 'integer' },

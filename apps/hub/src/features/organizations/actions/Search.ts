@@ -3,6 +3,7 @@ import { matchesText, partPattern } from '../../../platform/database/client/page
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { wireTimeOf } from '../../../platform/runtime/times.ts'
 import { matchOf, searchDevices } from '../../devices/index.ts'
+import { BY_PROJECT_NAME } from '../../projects/index.ts'
 import { repositoryNamesOf } from '../../repositories/index.ts'
 
 /** Number of results of each kind (project, repository, device) in an answer to a call without `limit`. */
@@ -18,14 +19,14 @@ export const organizations_Search = handler(
     const text = given.trim() || given
     const part = partPattern(text)
     /** SQL sort order. Names that begin with the text come first, because they are the likelier match. Ties are sorted by name. */
-    const bestFirst = (name: RawBuilder<string>, id: RawBuilder<string>) =>
-      sql`(lower(${name}) like lower(${part.slice(1)})) desc, lower(${name}), ${id}`
+    const bestFirst = (name: RawBuilder<string>, order: RawBuilder<unknown>, id: RawBuilder<string>) =>
+      sql`(lower(${name}) like lower(${part.slice(1)})) desc, ${order}, ${id}`
     const projects = await db
       .selectFrom('project as p')
       .where('p.organization_id', '=', organizationId)
       .where(matchesText(text, sql`p.name`, sql`p.project_id`))
       .select(['p.project_id as projectId', 'p.name'])
-      .orderBy(bestFirst(sql`p.name`, sql`p.project_id`))
+      .orderBy(bestFirst(sql`p.name`, BY_PROJECT_NAME.by, sql`p.project_id`))
       .limit(limit)
       .execute()
     const repositories = await db
@@ -33,7 +34,7 @@ export const organizations_Search = handler(
       .where('r.organization_id', '=', organizationId)
       .where(matchesText(text, sql`r.display_name`, sql`r.slug`, sql`r.repository_id`))
       .select(['r.repository_id', 'r.display_name', 'r.slug'])
-      .orderBy(bestFirst(sql`r.display_name`, sql`r.repository_id`))
+      .orderBy(bestFirst(sql`r.display_name`, sql`lower(r.display_name)`, sql`r.repository_id`))
       .limit(limit)
       .execute()
     const { devices, hasMore, isCut } = await searchDevices(db, signal, organizationId, text, limit)

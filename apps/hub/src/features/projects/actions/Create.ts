@@ -1,4 +1,5 @@
 import { newId } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { lockMembers } from '../../organizations/index.ts'
@@ -22,6 +23,7 @@ export const projects_Create = handler(
         project_id: projectId,
         organization_id: organizationId,
         name,
+        name_key: nameKey(name),
         certificate_renewal: true,
       })
       .execute()

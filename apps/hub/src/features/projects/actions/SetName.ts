@@ -1,3 +1,4 @@
+import { nameKey } from '@muster/predicates/name-key'
 import { handler } from '../../../platform/pipeline/handler.ts'
 
 /** Renames a project. */
@@ -10,7 +11,11 @@ export const projects_SetName = handler(
       .select('name')
       .forNoKeyUpdate()
       .executeTakeFirstOrThrow()
-    await tx.updateTable('project').set({ name }).where('project_id', '=', projectId).execute()
+    await tx
+      .updateTable('project')
+      .set({ name, name_key: nameKey(name) })
+      .where('project_id', '=', projectId)
+      .execute()
     await events.emit('projects_NameChanged', { projectId, name }, { old: before })
     changed('projects')
     return {}

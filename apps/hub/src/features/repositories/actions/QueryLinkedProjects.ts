@@ -2,6 +2,7 @@ import { sql } from 'kysely'
 import { isVisibleTo } from '../../../platform/access/visible.ts'
 import { matchesText, queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { BY_PROJECT_NAME } from '../../projects/index.ts'
 
 /**
  * Lists the projects that are linked to a repository. Other organizations may link a public repository, so its list omits
@@ -18,7 +19,7 @@ export const repositories_QueryLinkedProjects = handler(
       .where(sql<boolean>`(r.visibility = 'Private' or ${isVisibleTo(caller, sql`p.organization_id`)})`)
       .where(matchesText(filter?.text, sql`p.name`, sql`p.project_id`))
       .select(['p.project_id as projectId', 'p.name'])
-    const sorts = { name: { by: sql`p.name`, type: 'text' } } as const
+    const sorts = { name: BY_PROJECT_NAME }
     const { rows, ...rest } = await queryPage(query, page, sorts, sql`p.project_id`, 'name')
     return { projects: rows, ...rest }
   },

@@ -453,6 +453,16 @@ describe('partitions', () => {
     expect(attached).toEqual([{ indexes: 26 }])
   })
 
+  it('H3: of property changes have a replica identity, because they have no unique key', async () => {
+    await using database = await migrated()
+    await database.query('select maintain_partitions(90)')
+    const identities = await database.query(
+      `select c.relreplident as identity, count(*)::int from pg_inherits join pg_class c on c.oid = inhrelid
+        where inhparent = 'device_property_change'::regclass and c.relname ~ '\\d{8}$' group by 1`,
+    )
+    expect(identities).toEqual([{ identity: 'f', count: 11 }])
+  })
+
   it('are dropped after the retention, with rows of the same age in the default partition', async () => {
     await using database = await migrated()
     await database.query('select maintain_partitions(90)')
