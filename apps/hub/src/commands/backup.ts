@@ -1,7 +1,13 @@
 import type { Command } from 'commander'
 import { type BackUpReport, backUp } from '../platform/backup/back-up.ts'
 import { inOneLine } from '../platform/backup/backup-error.ts'
-import { copyToStore, markGood, newBackupPath, removeOldBackups } from '../platform/backup/kept-backups.ts'
+import {
+  copyToStore,
+  markGood,
+  newBackupPath,
+  removeOldBackups,
+  removeOldCopies,
+} from '../platform/backup/kept-backups.ts'
 import type { Config } from '../platform/config/config.ts'
 import { askSecret } from './ask-secret.ts'
 import { CommandError, type CommandLine, EXIT } from './command-line.ts'
@@ -64,11 +70,18 @@ export function addBackupCommand(program: Command, line: CommandLine): void {
     })
 }
 
-/** Copies a backup into the object storage, if the settings say so, and removes old ones from its folder. */
+/**
+ * Copies a backup into the object storage, if the settings say so, and removes old ones. While the storage fails, old ones are removed from the
+ * folder only, so that it does not fill its disk, and the storage keeps all copies that it has. Throws `BackupError` then.
+ */
 async function keep(config: Config, path: string, isGood: boolean, signal: AbortSignal): Promise<Kept> {
-  const storeKey = config.backupToS3 ? await copyToStore(path, config, signal) : undefined
+  const copying = config.backupToS3 ? copyToStore(path, config, signal) : undefined
+  const [copied] = await Promise.allSettled([copying])
   if (isGood) await markGood(path)
-  return { storeKey, removed: await removeOldBackups(config) }
+  const removed = await removeOldBackups(config)
+  if (copied.status === 'rejected') throw copied.reason
+  if (config.backupToS3) await removeOldCopies(config)
+  return { storeKey: copied.value, removed }
 }
 
 async function newPassphrase(line: CommandLine, file: string | undefined): Promise<string> {

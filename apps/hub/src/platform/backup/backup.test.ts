@@ -40,7 +40,7 @@ import { loadConfig } from '../config/config.ts'
 import { instanceKeyOf } from '../credentials/instance-key.ts'
 import { migrate } from '../database/server/migrate.ts'
 import { createLog } from '../runtime/log.ts'
-import { removeOldBackups } from './kept-backups.ts'
+import { newBackupPath, removeOldBackups, removeOldCopies } from './kept-backups.ts'
 import { connectForCopy, endSnapshot, takeSnapshot } from './snapshot.ts'
 import { contentsOf, done, FIXTURE_KEY, fixtureDatabase, schemaOf } from './testing/fixture-database.ts'
 
@@ -383,17 +383,18 @@ it('O16: keeps the newest backups of a folder and the newest good one, here and 
   await writeFile(join(folder, draft), '')
   await utimes(join(folder, draft), 0, 0)
   expect(await removeOldBackups(loadConfig(nightly))).toEqual([nameOf(2)])
+  await removeOldCopies(loadConfig(nightly))
   const left = [nameOf(1), nameOf(3), name]
   expect((await readdir(folder)).toSorted()).toEqual(
     [...left, 'muster-2025.backup', 'newest-good'].toSorted(),
   )
   expect([...s3.objects.keys()].toSorted()).toEqual(left.map(one => `muster/backups/${one}`))
 
+  // While the storage fails, the folder does not grow, and the storage keeps what it has.
+  const kept = [...s3.objects.keys()]
+  await until('a backup gets another name', async () => (await newBackupPath(loadConfig(nightly))) !== path)
   s3.misbehave({ does: 'answers', status: 403, code: 'AccessDenied' })
-  const failed = await runHere(['backup', '--no-verify'], {
-    ...nightly,
-    MUSTER_BACKUP_DIR: join(root, 'not-copied'),
-  })
+  const failed = await runHere(['backup', '--no-verify'], nightly)
   expect(failed).toMatchObject({
     code: 1,
     out: '',
@@ -401,6 +402,14 @@ it('O16: keeps the newest backups of a folder and the newest good one, here and 
       /^The backup was made, but the object storage failed: [^\n]+ Mend it, [^\n]+\n$/,
     ),
   })
+  const files = (await readdir(folder)).filter(file => /Z\.backup$/.test(file))
+  expect(files).toHaveLength(2)
+  expect(files).toContain(name)
+  expect([...s3.objects.keys()]).toEqual(kept)
+  s3.behave()
+  await removeOldCopies(loadConfig(nightly))
+  expect([...s3.objects.keys()]).toEqual([`muster/backups/${name}`])
+  expect((await readdir(folder)).filter(file => file.endsWith('.copy'))).toEqual([])
   expect((await runHere(['backup'], { ...settings, MUSTER_BACKUP_S3: '1' })).err).toBe(
     'MUSTER_S3_ENDPOINT: found nothing, expected the object storage for backups because MUSTER_BACKUP_S3 is set.\n',
   )

@@ -14,6 +14,8 @@ const NAME = /^muster-\d{4}-\d\d-\d\dT\d{6}Z\.backup$/
 const DRAFT = /^muster-\d{4}-\d\d-\d\dT\d{6}Z\.backup\..*\.partial$/
 /** Age from which a draft belongs to a backup that was killed, in milliseconds: a day. */
 const DRAFT_MS = 24 * 60 * 60 * 1000
+/** Empty files in place of removed backups whose copies in the object storage are still to be removed. */
+const OWED = /^(muster-\d{4}-\d\d-\d\dT\d{6}Z\.backup)\.copy$/
 /** File with the name of the newest backup in which nothing was missing or damaged. */
 const NEWEST_GOOD = 'newest-good'
 const GIB = 1024 ** 3
@@ -41,8 +43,9 @@ export async function markGood(path: string): Promise<void> {
 }
 
 /**
- * Removes the oldest backups beyond the number to keep, here and in the object storage, except for the newest good one, and drafts of killed
- * backups. Other files of the folder stay. Returns the names of removed backups.
+ * Removes the oldest backups beyond the number to keep, except for the newest good one, and drafts of killed backups. Other files of the folder
+ * stay. Notes the copies in the object storage that `removeOldCopies` is to remove, so that the folder does not grow while the storage
+ * fails. Returns the names of removed backups.
  */
 export async function removeOldBackups(place: Place): Promise<string[]> {
   const { backupDir, backupKeep } = place
@@ -58,11 +61,21 @@ export async function removeOldBackups(place: Place): Promise<string[]> {
     .slice(0, -backupKeep)
     .filter(name => name !== good)
   for (const name of old) {
-    // The copy first, so that one that cannot be removed is tried again.
-    if (place.backupToS3) await inStore(() => bucketOf(place).remove(keyOf(place, name)))
+    if (place.backupToS3) await writeFile(join(backupDir, `${name}.copy`), '')
     await rm(join(backupDir, name), { force: true })
   }
   return old
+}
+
+/** Removes copies of removed backups from the object storage. A copy that stays is tried again the next time. Throws `BackupError`. */
+export async function removeOldCopies(place: Place): Promise<void> {
+  const { backupDir } = place
+  for (const owed of await readdir(backupDir)) {
+    const [, name] = OWED.exec(owed) ?? []
+    if (name === undefined) continue
+    await inStore(() => bucketOf(place).remove(keyOf(place, name)))
+    await rm(join(backupDir, owed), { force: true })
+  }
 }
 
 /** Copies a backup into the object storage, and compares what is stored there. Returns its key. Throws `BackupError`. */
