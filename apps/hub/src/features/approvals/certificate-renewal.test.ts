@@ -60,7 +60,12 @@ const statuses = async () => (await details()).certificates.map(({ status }) => 
 async function aDayLater() {
   await hub.db
     .updateTable('device_certificate')
-    .set({ first_seen: new Date(Date.now() - 2 * DAY_MS) })
+    .set({ first_seen: inDays(-2) })
+    .where('device_id', '=', deviceId)
+    .execute()
+  await hub.db
+    .updateTable('device_certificate_change')
+    .set({ changed_at: inDays(-2) })
     .where('device_id', '=', deviceId)
     .execute()
 }
@@ -201,6 +206,14 @@ describe('a device that announces its next certificate', () => {
     expect(await statuses()).toEqual(['Active', 'Active'])
     const { certificates } = await owner.invoke('projects_QueryPendingCertificates', { projectId })
     expect(certificates.map(pending => pending.certificateId)).not.toContain(certificateId)
+  })
+
+  it('D9: has one a day also of those that a command has shown days before', async () => {
+    const shown = [await deviceIdentity(), await deviceIdentity()] as const
+    for (const next of shown) await expect(connect(sameDevice(next))).rejects.toMatchObject({ status: 403 })
+    await aDayLater()
+    expect(await refused(announce(shown[0]))).toBe('accepted')
+    expect(await refused(announce(shown[1]))).toContain('has announced a certificate today')
   })
 
   it('D9: brings back no certificate that a person has revoked or deleted', async () => {

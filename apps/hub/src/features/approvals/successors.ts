@@ -189,13 +189,16 @@ async function requireOwn(
 
 /** Throws `Invalid` when the device has announced as many certificates as it may have, `RateLimited` when it has announced one today. */
 async function requireFewSuccessors(tx: Tx, deviceId: string): Promise<void> {
+  // The time of the announcement, not of the first sight: a command of the device may have shown the certificate days before.
+  const announcedAt = sql`(select max(h.changed_at) from device_certificate_change h
+    where h.device_id = c.device_id and h.certificate_id = c.certificate_id and h.status = 'Active')`
   const { count, next } = await tx
-    .selectFrom('device_certificate')
-    .where('device_id', '=', deviceId)
-    .where('predecessor_id', 'is not', null)
+    .selectFrom('device_certificate as c')
+    .where('c.device_id', '=', deviceId)
+    .where('c.predecessor_id', 'is not', null)
     .select([
-      sql<number>`count(*) filter (where status = 'Active' and expires_at > now())`.as('count'),
-      sql<Date | null>`max(first_seen) + make_interval(secs => ${SUCCESSOR_REST_SECS})`.as('next'),
+      sql<number>`count(*) filter (where c.status = 'Active' and c.expires_at > now())`.as('count'),
+      sql<Date | null>`max(${announcedAt}) + make_interval(secs => ${SUCCESSOR_REST_SECS})`.as('next'),
     ])
     .executeTakeFirstOrThrow()
   if (count >= MAX_SUCCESSORS)
