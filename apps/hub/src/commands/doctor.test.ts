@@ -472,6 +472,13 @@ it('O15: status says that the hub or its database does not run, and what a resta
   })
   expect(embedded.page).toContain(`There is no database in ${empty}: check MUSTER_DATA_DIR.\n`)
 
+  for (const body of ['<html>', 'null', '[]', '{"status":5}']) {
+    const other = await listening(createServer((_request, response) => response.end(body)))
+    expect((await status({ MUSTER_PORT: other.split(':')[1]! })).value.problems[0]!.text).toBe(
+      `The hub does not answer: another program answers at ${other}.`,
+    )
+  }
+
   const wrong = await status({ MUSTER_PORT: 'http' })
   expect(wrong).toMatchObject({
     code: 1,

@@ -41,11 +41,11 @@ export async function askHub({ host, port, tls }: Config): Promise<HubState> {
   )
   try {
     const { body } = await get(url, AbortSignal.timeout(HUB_MS))
-    const answer = JSON.parse(body) as { status?: string; reason?: string }
-    const reason = answer.reason ?? 'it gives no reason'
-    if (answer.status === 'ready') return { state: 'Ready' }
-    if (answer.status === 'degraded') return { state: 'Degraded', reason }
-    if (answer.status === 'not ready') return { state: 'NotReady', reason }
+    const answer = JSON.parse(body) as { status?: string; reason?: string } | null
+    const reason = answer?.reason ?? 'it gives no reason'
+    if (answer?.status === 'ready') return { state: 'Ready' }
+    if (answer?.status === 'degraded') return { state: 'Degraded', reason }
+    if (answer?.status === 'not ready') return { state: 'NotReady', reason }
     return { state: 'Stopped', reason: `another program answers at ${url.host}` }
   } catch (error) {
     const { code, name } = error as NodeJS.ErrnoException
