@@ -2,7 +2,7 @@ import { databaseSession, deviceRow, failed, type TestHub, type TestUser, testHu
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { LAST_SEEN_ORDER } from './device-sql.ts'
-import { absentQuery, valuesQuery, windowQuery } from './property-order.ts'
+import { absentQuery, valuesQuery, versionWindow, windowQuery } from './property-order.ts'
 
 let hub: TestHub
 let owner: TestUser
@@ -375,6 +375,15 @@ describe('the plans at 20,000 devices', () => {
     )
     expect(plan).toContain('device_by_name_key')
     expect(plan).not.toContain('Sort')
+  })
+
+  it('D10: read the next devices of a version from the index of values', async () => {
+    for (const isDescending of [false, true]) {
+      const of = { version: '1.0', afterId: 'd_x', count: 51 }
+      const plan = await planOf(versionWindow({ property: 'app.version', isDescending }, of))
+      expect(plan).toContain('device_property_value')
+      expect(plan).not.toContain('Sort')
+    }
   })
 
   it('look up properties by their keys where the index does not suffice', async () => {

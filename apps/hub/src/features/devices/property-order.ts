@@ -1,3 +1,4 @@
+import { sortVersions } from '@muster/predicates/version-order'
 import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
 import { cutPage, type RowPlace, readCursor, wrongCursor } from '../../platform/database/client/page.ts'
@@ -8,6 +9,12 @@ import { inVersionOrder, isVersionProperty } from './version-order.ts'
  * the project's devices are read instead. The index holds the properties of all projects. Reading 2,000 entries takes about 5 ms.
  */
 const WINDOW_ENTRIES = 2_000
+
+/**
+ * Number of different versions in the index, of all projects, up to which a page is read version by version, and of those that it reads.
+ * Listing the versions takes about 10 µs each.
+ */
+const VERSIONS = { listed: 1_000, read: 20 }
 
 /** Value of a property, as the index `device_property_value` holds it: null for objects, arrays and large values. */
 const VALUE = sql`jsonb_scalar(p.value_json)`
@@ -42,8 +49,9 @@ type PropertyOrder = { property: string; isDescending: boolean }
 
 /**
  * Reads one page of devices sorted by the value of a property: numbers, strings, booleans, null, other values, and then devices without
- * the property. The strings of a property whose name ends with `version` are sorted as versions. The sort direction applies within each of these kinds and does not change their sequence. `devices` selects from the
- * devices `d` of a project. Without `limit` it reads the whole list. Throws `Invalid` for a cursor of another sort order.
+ * the property. The strings of a property whose name ends with `version` are sorted as versions. The sort direction applies within each of
+ * these kinds and does not change their sequence. `devices` selects from the devices `d` of a project. Without `limit` it reads the whole
+ * list. Throws `Invalid` for a cursor of another sort order.
  */
 export async function pageByProperty<Row>(
   db: Db,
@@ -83,12 +91,80 @@ async function presentRows<Row>(
   count: number | undefined,
 ): Promise<(Row & RowPlace)[]> {
   if (place.range === STRINGS && isVersionProperty(order.property))
-    return versionRows(devices, order, place, count)
+    return (
+      (count === undefined ? undefined : await nextVersionRows(db, devices, order, place, count)) ??
+      versionRows(devices, order, place, count)
+    )
   if (count !== undefined) {
     const found = await windowQuery(devices, order, place, count).execute()
     if (found.length === count || (await isWholeRange(db, order, place))) return found
   }
   return valuesQuery(devices, order, place, count).execute()
+}
+
+/**
+ * Rows of a property that has versions, from its index: version by version, the next entries of each. Undefined if these are too many versions
+ * or too few devices of the list.
+ */
+async function nextVersionRows<Row>(
+  db: Db,
+  devices: DeviceQuery<Row>,
+  order: PropertyOrder,
+  { last }: Place,
+  count: number,
+): Promise<(Row & RowPlace)[] | undefined> {
+  const { rows: known } = await indexedVersions(order.property).execute(db)
+  if (known.length > VERSIONS.listed) return undefined
+  const lastVersion = last && textOf(last.value)
+  const versions = new Set(known.map(({ version }) => version))
+  if (lastVersion !== undefined) versions.add(lastVersion)
+  const sequence = sortVersions([...versions])
+  if (order.isDescending) sequence.reverse()
+  const next = sequence.slice(lastVersion === undefined ? 0 : sequence.indexOf(lastVersion))
+  const rows: (Row & RowPlace)[] = []
+  let entryCount = WINDOW_ENTRIES
+  for (const [index, version] of next.entries()) {
+    if (index === VERSIONS.read) return undefined
+    const afterId = version === lastVersion ? last!.deviceId : undefined
+    const { rows: entries } = await versionWindow(order, { version, afterId, count: entryCount }).execute(db)
+    const direction = sql.raw(order.isDescending ? 'desc' : 'asc')
+    const found = devices
+      .where(sql<boolean>`d.device_id = any (${entries.map(entry => entry.deviceId)}::text[])`)
+      .select([sql<string>`to_jsonb(${version}::text)::text`.as('__key'), 'd.device_id as __id'])
+      .orderBy(sql`d.device_id ${direction}`)
+      .limit(count - rows.length)
+    rows.push(...((await found.execute()) as (Row & RowPlace)[]))
+    if (rows.length === count) return rows
+    entryCount -= entries.length
+    if (entryCount <= 0) return undefined
+  }
+  return rows
+}
+
+/** The different versions in the index of a property, one more than are listed at most. Each is found by a look-up. */
+function indexedVersions(property: string): RawBuilder<{ version: string }> {
+  const least = (above: RawBuilder<unknown>) => sql`(
+    select ${VALUE} from device_property p
+     where p.name = ${property} and ${VALUE} > ${above} and ${VALUE} < ${BELOW_NUMBERS} order by ${VALUE} limit 1)`
+  return sql<{ version: string }>`
+    with recursive v (value) as (
+      select ${least(sql`'null'::jsonb`)} union all select ${least(sql`v.value`)} from v where v.value is not null
+    )
+    select value #>> '{}' as version from v where value is not null limit ${VERSIONS.listed + 1}`
+}
+
+/** The next entries of the index for a version, in the order of the ids of their devices, which may belong to any project. */
+export function versionWindow(
+  { property, isDescending }: PropertyOrder,
+  { version, afterId, count }: { version: string; afterId: string | undefined; count: number },
+): RawBuilder<{ deviceId: string }> {
+  const isAfter = sql.raw(isDescending ? '<' : '>')
+  const direction = sql.raw(isDescending ? 'desc' : 'asc')
+  return sql<{ deviceId: string }>`
+    select p.device_id as "deviceId" from device_property p
+     where p.name = ${property} and ${VALUE} = to_jsonb(${version}::text)
+       and ${afterId === undefined ? sql`true` : sql`p.device_id ${isAfter} ${afterId}`}
+     order by p.device_id ${direction} limit ${count}`
 }
 
 /** Rows of the strings of a property that has versions. */
