@@ -391,7 +391,12 @@ it('C32, C33: shows jobs, which are not in the navigation, and the nodes of the 
   const question = page.getByRole('dialog', { name: 'Rebalance devices' })
   await question.getByText('at most 1 % of their devices a minute', { exact: false }).waitFor()
   await expectGoodScreen(page, 'admin-rebalance')
-  await question.getByRole('button', { name: 'Rebalance' }).click()
+  await question.getByLabel(/^Fast/).check()
+  const [started] = await Promise.all([
+    page.waitForRequest(/cluster_StartRebalance/),
+    question.getByRole('button', { name: 'Rebalance' }).click(),
+  ])
+  expect(started.postDataJSON()).toEqual({ fast: true })
   await page.getByText('No node has a surplus of devices.').waitFor()
   await changeDatabase(stage.hub, "delete from cluster_node where name in ('harbour-2', 'harbour-3')")
 })

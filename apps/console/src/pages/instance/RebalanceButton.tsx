@@ -7,6 +7,7 @@ import { ErrorAlert } from '../../ui/Alert.tsx'
 import { Dialog, DialogBody, DialogFoot } from '../../ui/app/Dialog.tsx'
 import { toast, toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
+import { CheckPanel } from '../../ui/lazy/CheckPanel.tsx'
 
 /** Button that starts or ends a rebalance of devices between nodes. Not shown if there is only one node. */
 export function RebalanceButton({ nodes }: { nodes: ActionOutput<'cluster_GetDetails'>['nodes'] }) {
@@ -41,11 +42,12 @@ export function RebalanceButton({ nodes }: { nodes: ActionOutput<'cluster_GetDet
 
 /** Says what a rebalance does before it starts. */
 function RebalanceDialog({ onClose }: { onClose: () => void }) {
+  const [isFast, setFast] = useState(false)
   const start = useCommand('cluster_StartRebalance', { invalidates: ['cluster_GetDetails'] })
 
   async function rebalance() {
     try {
-      const { result, deviceCount, lastsSecs } = await start.mutateAsync({})
+      const { result, deviceCount, lastsSecs } = await start.mutateAsync(isFast ? { fast: true } : {})
       toast(
         result === 'Balanced'
           ? 'No node has a surplus of devices.'
@@ -65,6 +67,10 @@ function RebalanceDialog({ onClose }: { onClose: () => void }) {
           The nodes with most devices release their surplus, at most 1 % of their devices a minute. Devices
           with a published Nexigon agent stay away for about 60 seconds.
         </p>
+        <CheckPanel label="Fast" name="fast" checked={isFast} onChange={setFast}>
+          20 % of the devices of a node a minute, but at least 250. This may end sessions of people who work
+          on a device.
+        </CheckPanel>
       </DialogBody>
       <DialogFoot>
         <Button disabled={start.isPending} onClick={onClose}>

@@ -7,7 +7,7 @@ type CheckPanelProps = {
   name: string
   checked: boolean
   onChange: (checked: boolean) => void
-  onBlur: () => void
+  onBlur?: () => void
   error?: string | undefined
   /** The consequence of the choice. */
   children: ReactNode

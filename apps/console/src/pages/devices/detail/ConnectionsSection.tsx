@@ -21,7 +21,8 @@ const REASON: Record<EndReason, string> = {
   Unknown: 'Unknown',
   Disconnected: 'Disconnected',
   NodeCrashed: 'Node crashed',
-  ServerShutdown: 'Server shut down',
+  // The hub stopped, or moved the device to another node.
+  ServerShutdown: 'The hub',
 }
 
 /** The open connections of a device, and its ended connections with the reason why each ended. */

@@ -44,7 +44,7 @@ const END_WORDS = {
   Unknown: 'ended',
   Disconnected: 'ended',
   NodeCrashed: 'ended when the node crashed,',
-  ServerShutdown: 'ended when the hub was shut down,',
+  ServerShutdown: 'was ended by the hub',
 }
 
 function Node({ entry: { nodeName, nodeId } }: { entry: EntryOf<'connected' | 'disconnected'> }) {
