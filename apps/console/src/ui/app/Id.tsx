@@ -7,7 +7,7 @@ type IdProps = {
   what: string
   /** Allows two lines, for tables with many columns. */
   wrap?: boolean
-  /** Takes most of the table's width, for digests, which are longer than ids. */
+  /** Takes most of the table's width, for digests, which are longer than ids. Their middle is cut. */
   wide?: boolean
   /** Shows all characters, on several lines if necessary. */
   whole?: boolean
@@ -36,10 +36,13 @@ export function Id({ id, what, wrap = false, wide = false, whole = false, cutMid
     <span
       className={`idc mono ${wrap ? styles.twoLines : ''} ${wide ? styles.wide : ''} ${whole ? styles.whole : ''}`}
     >
-      <span className={styles.text}>
+      <span className={styles.text} title={wide ? id : undefined}>
         {/* The only line break is in the middle, so that the second line never holds a single character. */}
         {wide ? (
-          id
+          <>
+            <span className="truncated">{id.slice(0, -TAIL_CHARS)}</span>
+            {id.slice(-TAIL_CHARS)}
+          </>
         ) : (
           <>
             {id.slice(0, middle)}

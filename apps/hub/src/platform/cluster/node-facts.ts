@@ -132,7 +132,8 @@ export function certificateFacts(
 ): Pick<NodeFacts, 'certificates' | 'certificatesFailure'> {
   if (!tls)
     return {
-      certificatesFailure: 'This hub serves no TLS itself; the proxy in front of it has the certificate.',
+      certificatesFailure:
+        'This hub serves no TLS itself. A proxy in front of it would have the certificate.',
     }
   try {
     const { subject, subjectAltName, validTo } = new X509Certificate(readFileSync(tls.certPath))

@@ -8,6 +8,7 @@ import { messageOf } from '../../../ui/ErrorText.tsx'
 import { SaveBar } from '../../../ui/lazy/SaveBar.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
 import { useRename } from '../use-rename.ts'
+import shared from './sections.module.css'
 
 /** Form that sets or removes the name of a device. The form is cleared after saving (docs/specification.md 5). */
 export function RenameSection({ deviceId }: { deviceId: string }) {
@@ -30,7 +31,7 @@ export function RenameSection({ deviceId }: { deviceId: string }) {
   }
 
   return (
-    <Section id="name" title="Rename Device" padded={false}>
+    <Section id="name" className={shared.filled} title="Rename Device" padded={false}>
       <form onSubmit={save}>
         <div className={formStyles.fields}>
           <TextField

@@ -1,5 +1,6 @@
 declare const styles: {
   readonly caption: string
+  readonly filled: string
   readonly foot: string
 }
 export default styles
