@@ -41,6 +41,13 @@ it('accepts 20 new devices in three steps, and says what was refused and why', a
     )
     .waitFor()
   await expectGoodScreen(page, 'pending')
+  // On a phone the mark keeps the height of a badge, and the page shows that it is kept up to date.
+  await page.setViewportSize({ width: 390, height: 844 })
+  const mark = (await table().locator('.badge', { hasText: 'Unlike the others' }).boundingBox())!
+  expect(mark.height).toBeLessThan(30)
+  expect(mark.width).toBeLessThan(200)
+  await page.locator('.page-head .live').waitFor()
+  await page.setViewportSize({ width: 1440, height: 1000 })
   // Step 2: select the group.
   await page.getByRole('checkbox', { name: 'Select 20 new devices' }).click()
   await page.getByText('20 selected').waitFor()

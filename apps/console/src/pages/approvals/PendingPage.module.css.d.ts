@@ -1,7 +1,6 @@
 declare const styles: {
   readonly groupBy: string
   readonly lede: string
-  readonly list: string
   readonly stillPending: string
   readonly tools: string
 }

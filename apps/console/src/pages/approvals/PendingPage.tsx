@@ -138,7 +138,7 @@ function Pending({ projectId }: { projectId: string }) {
   const isEmpty = (total === 0 || isNothingListed) && !q && !list.isPlaceholderData
   const table = (
     <>
-      <div className={`sheet ${styles.list}`}>
+      <div className="sheet">
         <PendingTable
           list={list}
           rows={leaving.rows}

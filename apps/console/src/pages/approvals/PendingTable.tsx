@@ -211,9 +211,12 @@ function GroupRow({
         <div className={styles.facts}>
           <b>{title}</b>
           {group.isUnlike && (
-            <Badge tone="warn" icon={TriangleAlert}>
-              Unlike the others
-            </Badge>
+            // On phones each fact is a line, and the badge keeps its own shape in it.
+            <span>
+              <Badge tone="warn" icon={TriangleAlert}>
+                Unlike the others
+              </Badge>
+            </span>
           )}
           {grouping !== 'address' && (
             <span>

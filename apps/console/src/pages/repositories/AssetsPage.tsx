@@ -10,7 +10,7 @@ import { NoMatch } from '../../ui/app/NoMatch.tsx'
 import { Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './page-size.ts'
-import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
+import { SIZE, SizeCell } from './SizeCell.tsx'
 
 /** Search parameters of the list of assets. */
 export const assetsSearch = { q: anyText, sort: oneOf(['size', '-size']) }
@@ -18,7 +18,7 @@ export const assetsSearch = { q: anyText, sort: oneOf(['size', '-size']) }
 const COLUMNS: readonly Column[] = [
   { name: 'Name', kind: 'title' },
   { name: 'Digest' },
-  { name: SIZE_HEAD, sort: 'size' },
+  { ...SIZE, sort: 'size' },
 ]
 
 const route = getRouteApi('/authenticated/org_{$organization}/repositories/$repositoryId/assets')

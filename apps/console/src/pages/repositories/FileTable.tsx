@@ -12,7 +12,7 @@ import { toastError } from '../../ui/app/toast.ts'
 import { ACTIONS, Cell, type Column, Row, Table } from '../../ui/lazy/Table.tsx'
 import { AssetState } from './AssetState.tsx'
 import { LIST_PAGE_SIZE } from './page-size.ts'
-import { SIZE_HEAD, SizeCell } from './SizeCell.tsx'
+import { SIZE, SizeCell } from './SizeCell.tsx'
 
 type File = ActionOutput<'repositories_GetVersionDetails'>['assets'][number]
 
@@ -60,12 +60,7 @@ export function FileTable({ files }: { files: readonly File[] }) {
   )
 }
 
-const COLUMNS: readonly Column[] = [
-  { name: 'Filename', kind: 'title' },
-  { name: 'Digest' },
-  { name: SIZE_HEAD },
-  ACTIONS,
-]
+const COLUMNS: readonly Column[] = [{ name: 'Filename', kind: 'title' }, { name: 'Digest' }, SIZE, ACTIONS]
 
 function FileRow({ file }: { file: File }) {
   const { filename, assetId, digest, size, status } = file

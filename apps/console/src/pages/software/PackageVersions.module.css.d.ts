@@ -1,5 +1,6 @@
 declare const styles: {
   readonly bar: string
+  readonly count: string
   readonly created: string
   readonly failed: string
   readonly head: string

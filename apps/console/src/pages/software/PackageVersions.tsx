@@ -31,6 +31,8 @@ type PackageVersionsProps = {
   /** Number of devices that one tick stands for, the same in all rows. */
   perTick: number
   isNarrow: boolean
+  /** Whether this sheet says what a tick is. The first one of the page does, for all. */
+  hasLegend: boolean
   of: Pick<Package, 'name' | 'versions' | 'reported'> &
     Partial<Pick<Package, 'packageId' | 'repositoryId' | 'latest'>> & {
       otherVersions?: Doing | undefined
@@ -45,7 +47,7 @@ const STATES = [
 ] as const satisfies readonly { key: keyof Doing; label: string; state: TickState; is: string }[]
 
 /** The versions of a package that devices of a project run, as bars. Each number and part of a bar lists its devices. */
-export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVersionsProps) {
+export function PackageVersions({ projectId, perTick, isNarrow, hasLegend, of }: PackageVersionsProps) {
   const { name, versions, reported, otherVersions, packageId, repositoryId, latest } = of
   const { organization } = useParams({ from: '/authenticated/org_{$organization}/projects/$projectId' })
   const [isWhole, setWhole] = useState(false)
@@ -71,30 +73,34 @@ export function PackageVersions({ projectId, perTick, isNarrow, of }: PackageVer
             name
           )}
         </h2>
-        <span className={`tiny muted ${shared.legend}`}>
-          {tickText(perTick)}, at least one for each state.
-          {!isNarrow && ' Click a part of a bar to list its devices.'}
-        </span>
+        {hasLegend && (
+          <span className={`tiny muted ${shared.legend}`}>
+            {tickText(perTick)}, at least one for each state.
+            {!isNarrow && ' Click a part of a bar to list its devices.'}
+          </span>
+        )}
       </div>
       {/* biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens */}
       <table role="table" className={`tbl cards ${styles.table}`}>
         <caption className="visually-hidden">Versions of {name} on the devices of this project</caption>
         <thead>
           <tr>
-            <th scope="col">Version</th>
+            <th scope="col" className={styles.version}>
+              Version
+            </th>
             <th scope="col" className={styles.created}>
               Created
             </th>
             <th scope="col">Devices by what they do now</th>
             {STATES.map(({ key, label, state }) => (
-              <th key={key} scope="col" className="end">
+              <th key={key} scope="col" className={`end ${styles.count}`}>
                 <span className={styles.state}>
                   <TickSign state={state} />
                   {label}
                 </span>
               </th>
             ))}
-            <th scope="col" className="end">
+            <th scope="col" className={`end ${styles.count}`}>
               Devices
             </th>
           </tr>

@@ -133,11 +133,15 @@ function Content({ projectId, software }: { projectId: string; software: Softwar
         </EmptyState>
       ) : (
         <>
-          {reporting.map(one => (
-            <PackageVersions key={one.packageId} {...sheet} of={one} />
+          {reporting.map((one, index) => (
+            <PackageVersions key={one.packageId} {...sheet} hasLegend={index === 0} of={one} />
           ))}
           {(reported.length > 0 || otherReported) && (
-            <PackageVersions {...sheet} of={{ ...NO_PACKAGE, reported, otherVersions: otherReported }} />
+            <PackageVersions
+              {...sheet}
+              hasLegend={reporting.length === 0}
+              of={{ ...NO_PACKAGE, reported, otherVersions: otherReported }}
+            />
           )}
           {unknown > 0 && (
             <p className={`list-foot ${shared.linkedText}`}>

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly size: string
+}
+export default styles
