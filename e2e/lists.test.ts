@@ -282,6 +282,13 @@ it('C6: shows Page not Found, with the reason, for an absent entity', async () =
     await page.getByRole('button', { name: 'Hide Error' }).waitFor()
   }
   await expectGoodScreen(page, 'version-absent')
+  // A device that is absent was probably deleted.
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/d_${absent}`)
+  await page.getByRole('link', { name: 'Audit Log' }).nth(1).waitFor()
+  await expectGoodScreen(page, 'device-absent')
+  await page.getByRole('link', { name: 'Back to Devices' }).click()
+  await page.waitForURL(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices`)
+  await page.goto(`${stage.hub.url}/${organizationId}/${repository}/packages/pkg_${absent}`)
   await page.getByRole('link', { name: 'Go to the home page' }).click()
   await page.waitForURL(`${stage.hub.url}/${organizationId}/projects`)
 })

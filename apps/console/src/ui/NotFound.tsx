@@ -1,3 +1,4 @@
+import type { ReactNode } from 'react'
 import { ErrorDetails } from './ErrorDetails.tsx'
 import { LinkButton } from './LinkButton.tsx'
 import { Main } from './Main.tsx'
@@ -11,13 +12,16 @@ export function NotFound() {
 
 /**
  * Page for an entity that does not exist, for example a device. `reason` is the error or text that the button "Show Error"
- * reveals.
+ * reveals. `children` are links that are likelier than that to the home page.
  */
-export function Absent({ reason }: { reason?: unknown }) {
+export function Absent({ reason, children }: { reason?: unknown; children?: ReactNode }) {
   const home = (
-    <LinkButton to="/" variant="primary">
-      Go to the home page
-    </LinkButton>
+    <>
+      {children}
+      <LinkButton to="/" variant={children === undefined ? 'primary' : 'secondary'}>
+        Go to the home page
+      </LinkButton>
+    </>
   )
   return (
     <Main>

@@ -10,7 +10,6 @@ import { isAbsent } from '../../../ui/is-absent.ts'
 import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { SheetSkeleton } from '../../../ui/lazy/SheetSkeleton.tsx'
-import { Absent } from '../../../ui/NotFound.tsx'
 import { deviceNameText } from '../device-name.ts'
 import tabs from '../tab-row.module.css'
 import anchors from './AnchorNav.module.css'
@@ -20,6 +19,7 @@ import { CertificatesSection } from './CertificatesSection.tsx'
 import { ConnectionsSection } from './ConnectionsSection.tsx'
 import { ConnectionSection } from './connection/ConnectionSection.tsx'
 import { DangerSection } from './DangerSection.tsx'
+import { DeviceAbsent } from './DeviceAbsent.tsx'
 import { DeviceHead } from './DeviceHead.tsx'
 import styles from './DevicePage.module.css'
 import { connectionsQuery, propertiesQuery } from './device-queries.ts'
@@ -53,7 +53,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
   const isNew = useIsNew(deviceId, details)
   const isElsewhere = details !== undefined && details.projectId !== projectId
   const reason = isAbsent(error) ? error : isElsewhere && 'The device belongs to another project.'
-  if (reason) return <Absent reason={reason} />
+  if (reason) return <DeviceAbsent reason={reason} />
 
   return (
     <Page>
