@@ -397,6 +397,29 @@ it('counts after the rows, and not again while nothing changes', async () => {
   expect(requests).toBe(1)
 })
 
+it('C21: has room for View and for the words of each column that it shows', async () => {
+  await page.goto(address)
+  await rows().getByText('Failed 275 times').waitFor()
+  await expectWholeRows()
+})
+
+/** Waits until no row is cut off at the right edge of the panel, nor a word in its cell, at several widths of the window. */
+async function expectWholeRows() {
+  for (const width of [1280, 1360, 1400, 1440, 1600]) {
+    await page.setViewportSize({ width, height: 1000 })
+    const cut = () =>
+      page.evaluate<string[]>(`[...document.querySelectorAll('tr[data-index]')].flatMap(row => {
+        const edge = row.closest('.sheet').getBoundingClientRect().right
+        const view = row.lastElementChild.firstElementChild.getBoundingClientRect()
+        const words = [...row.querySelectorAll('td:is([class*=update], [class*=version]) .truncated')]
+          .filter(word => word.checkVisibility({ visibilityProperty: true }) && word.scrollWidth > word.clientWidth)
+        return [...(view.right > edge ? ['View'] : []), ...words.map(word => word.textContent)]
+      })`)
+    await expect.poll(cut, { message: `cut off at ${width}` }).toEqual([])
+  }
+  await page.setViewportSize({ width: 1440, height: 1000 })
+}
+
 it('C29: shows the reasons of failed updates with their counts, and keeps the order with problems first', async () => {
   await page.goto(address)
   await page.getByRole('button', { name: 'Update failed', exact: true }).click()
@@ -404,6 +427,7 @@ it('C29: shows the reasons of failed updates with their counts, and keeps the or
   await page.getByText('no space on disk 275', { exact: true }).waitFor()
   const reason = page.getByRole('button', { name: 'no space on disk # 10', exact: true })
   await reason.waitFor()
+  await expectWholeRows()
   await expectGoodScreen(page, 'device-list-reasons')
   await reason.click()
   await page.waitForURL(/error=no(\+|%20)space/)

@@ -169,7 +169,9 @@ it('C21: keeps the ends of long names, and gives the column Name what the others
         range.selectNodeContents(cell)
         return cell.getBoundingClientRect().width - range.getBoundingClientRect().width
       }))`)
-      const paddingPx = width > 1100 ? 20 : 12
+      // Where room is short, the columns give up space first.
+      const isSpacious = await page.locator('table[data-without=""]').isVisible()
+      const paddingPx = width > 1100 && isSpacious ? 20 : 12
       expect(spare).toBeGreaterThanOrEqual(paddingPx - 2)
       expect(spare).toBeLessThanOrEqual(paddingPx + 8)
     }

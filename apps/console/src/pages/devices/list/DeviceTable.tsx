@@ -42,6 +42,8 @@ const VIEW_PX = 60
 const NAME_PADDING_PX = 24
 /** Minimum width of the column Name in pixels, as in columns.module.css. */
 const MIN_NAME_PX = 240
+/** What the default view gives up where it has no room, in this order: space between columns, then columns. As in columns.module.css. */
+const GIVEN_UP = ['space', 'version', 'last', 'update']
 /** Number of names that are measured. */
 const MEASURED_NAMES = 20
 /** Width in pixels of the column Id with whole ids and their copy buttons, as in columns.module.css. */
@@ -64,7 +66,7 @@ type DeviceTableProps = {
   onView: (firstRow: number, lastRow: number) => void
   isBusy: boolean
   view: ColumnView
-  /** Whether the view is the default one, whose columns are hidden one by one in narrow windows. */
+  /** Whether the view is the default one, perhaps with the last error beside the name. Its columns are hidden one by one where room is short. */
   isDefaultView: boolean
   onColumns: (view: ColumnView) => void
   /** Properties that have a column beside the name because of a condition or of the sort order. */
@@ -167,7 +169,9 @@ export function DeviceTable({
   const widthPx = columns.reduce((sum, column) => sum + column.getSize(), SELECT_PX + VIEW_PX)
   const isBroad = !isDefaultView && !isNarrow && roomPx !== undefined && widthPx > roomPx
   const nameWidthPx = view.widths.name
-  const hasWholeIds = useWholeIds(element, columnIds, devices, roomPx)
+  const givenUp = useGivenUp(element, isDefaultView && !isNarrow, `${roomPx} ${JSON.stringify(longest)}`)
+  // Whole ids are worth less than a column or space between columns.
+  const hasWholeIds = useWholeIds(element, columnIds, devices, roomPx) && givenUp.length === 0
   const head = { sort, onSort }
   const isEverySelected = isAll || (devices.length > 0 && table.getIsAllRowsSelected())
   return (
@@ -176,6 +180,7 @@ export function DeviceTable({
       ref={element}
       className={`tbl cards ${columnStyles.devices} ${styles.table}${isDefaultView ? ` ${columnStyles.standard}` : ''}${hasWholeIds ? ` ${columnStyles.wholeIds}` : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
+      data-without={isDefaultView && !isNarrow ? givenUp.join(' ') : undefined}
       data-sticky-head
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
@@ -255,6 +260,38 @@ export function DeviceTable({
       </tbody>
     </table>
   )
+}
+
+/**
+ * The part of `GIVEN_UP` for which the default view has no room beside the words of its columns. It is found again when `key` changes, which
+ * names the room and the longest words. The column of buttons would be cut off otherwise.
+ */
+function useGivenUp(
+  table: RefObject<HTMLTableElement | null>,
+  isOn: boolean,
+  key: string,
+): readonly string[] {
+  const [found, setFound] = useState({ key, level: 0 })
+  const level = found.key === key ? found.level : 0
+  useLayoutEffect(() => {
+    const element = table.current
+    const panel = element?.parentElement
+    if (!isOn || level === GIVEN_UP.length || !element || !panel) return
+    const look = () => {
+      // Words are wider until their font has loaded.
+      const hasFont = document.fonts.check(`14px ${getComputedStyle(element).fontFamily}`)
+      if (hasFont && element.offsetWidth > panel.clientWidth) setFound({ key, level: level + 1 })
+    }
+    look()
+    const observer = new ResizeObserver(look)
+    observer.observe(element)
+    document.fonts.addEventListener('loadingdone', look)
+    return () => {
+      observer.disconnect()
+      document.fonts.removeEventListener('loadingdone', look)
+    }
+  }, [table, isOn, key, level])
+  return GIVEN_UP.slice(0, level)
 }
 
 /** Whether the list has room for whole ids: all names are whole beside them. */

@@ -329,7 +329,7 @@ function Devices({ projectId }: { projectId: string }) {
               onView={list.onView}
               isBusy={isWaiting || list.isPlaceholderData}
               view={view}
-              isDefaultView={isDefaultView(view) && matched.length === 0}
+              isDefaultView={isDefaultView(view) && matched.every(path => path === LAST_ERROR)}
               onColumns={changeColumns}
               matched={matched}
               filtered={filtered}
