@@ -49,6 +49,7 @@ export {
   deviceRow,
   type EventRow,
   randomFingerprint,
+  viewRow,
 } from './rows.ts'
 export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
 export { makeDatabase, type ScratchDatabase, scratchDatabase } from './scratch-database.ts'

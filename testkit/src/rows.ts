@@ -135,6 +135,29 @@ export async function blockRow(
   return blockId
 }
 
+/** Inserts a saved view of the devices of a project; a shared one, unless it has an owner. Returns its id. */
+export async function viewRow(
+  hub: Pick<TestHub, 'db'>,
+  projectId: string,
+  { name = 'View', ownerId, createdAt }: { name?: string; ownerId?: string; createdAt?: Date } = {},
+): Promise<string> {
+  const viewId = newId('view')
+  await hub.db
+    .insertInto('device_view')
+    .values({
+      view_id: viewId,
+      project_id: projectId,
+      owner_id: ownerId ?? null,
+      name,
+      filter: '{}',
+      is_shared: ownerId === undefined,
+      is_in_row: false,
+      ...(createdAt && { created_at: createdAt }),
+    })
+    .execute()
+  return viewId
+}
+
 /** A unique random certificate fingerprint. */
 export function randomFingerprint(): string {
   return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')

@@ -43,6 +43,11 @@ export function predicate(text: string): JsonExpr {
   return expr
 }
 
+/** The predicate that all of some predicates hold. */
+export function allOf(predicates: readonly JsonExpr[]): JsonExpr {
+  return predicates.length === 1 ? predicates[0]! : { kind: 'And', exprs: [...predicates] }
+}
+
 function readOrRefuse(text: string): JsonExpr {
   try {
     return readPredicate(text)

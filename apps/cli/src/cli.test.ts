@@ -7,6 +7,7 @@ import { text } from 'node:stream/consumers'
 import { newDatedId, newId } from '@muster/actions'
 import {
   connectDevice,
+  deviceRow,
   type FakeDevice,
   freePort,
   type Muster,
@@ -241,6 +242,45 @@ describe('projects and devices', () => {
     expect(
       await jsonInProcess('projects', 'devices', 'list', fleet.projectId, '--status', 'connected'),
     ).toEqual([expect.objectContaining({ deviceId: device.deviceId })])
+  })
+
+  it('saves views, and lists the devices of one', async () => {
+    const { organizationId } = fleet
+    const projectId = await hub.project(fleet.owner, organizationId)
+    for (const name of ['a-1', 'a-2', 'b-1']) await deviceRow(hub, projectId, { name })
+    const where = 'device.name contains "a-"'
+    const created = await inProcess([
+      'projects',
+      'views',
+      'create',
+      projectId,
+      'Bay A',
+      '--where',
+      where,
+      '--shared',
+    ])
+    expect(created).toMatchObject({ code: 0, out: expect.stringMatching(/^view_\w{22}\n$/) })
+    const { out } = await inProcess(['projects', 'views', 'list', projectId])
+    expect(out).toContain('everyone')
+    expect(out).toContain(where)
+    const listed = (...options: string[]) =>
+      jsonInProcess<{ name: string }[]>('projects', 'devices', 'list', projectId, '--view', ...options)
+    expect((await listed('Bay A')).map(({ name }) => name).sort()).toEqual(['a-1', 'a-2'])
+    expect(await listed(created.out.trim(), '--where', 'device.name contains "2"')).toMatchObject([
+      { name: 'a-2' },
+    ])
+    await inProcess(['projects', 'views', 'create', projectId, 'Bay A', '--where', where])
+    const list = ['projects', 'devices', 'list', projectId, '--view']
+    expect(await inProcess([...list, 'Bay A'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Found 2 views "Bay A", expected the id of one: view_'),
+    })
+    expect(await inProcess([...list, 'Bay B'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('Found no view "Bay B", expected one of: Bay A'),
+    })
+    const deletion = await inProcess(['projects', 'views', 'delete', projectId, created.out.trim()])
+    expect(deletion).toMatchObject({ code: 0, out: 'Deleted.\n' })
   })
 
   it('reads all pages of a list, or up to a limit', async () => {

@@ -81,7 +81,7 @@ const MAX_TOKEN_SECS = 315_360_000
 const ColumnWidth = optional(z.int().min(1).max(4_000))
 
 /** Visible columns of a device list from left to right, after the column of the name. A column without a width has the default width. */
-const ListColumns = z
+export const ListColumns = z
   .array(
     z.union([
       z.object({ column: ListColumn, widthPx: ColumnWidth }),

@@ -185,6 +185,7 @@ export type FeatureActions = {
     | 'repositories_UntagVersion'
   software: 'projects_GetSoftware' | 'repositories_GetVersionUsage' | 'repositories_QueryPackageUsage'
   timeline: 'devices_QueryTimeline'
+  views: 'views_Create' | 'views_Delete' | 'views_Get' | 'views_Query' | 'views_Set'
 }
 
 /** Names of the background jobs of each feature of the hub. */
@@ -415,6 +416,11 @@ export type FeatureEvents = {
     repositories_AssetAvailable: { repositoryId: string; assetId: string }
     repositories_AssetDeleted: { repositoryId: string; assetId: string }
   }
+  views: {
+    views_Created: { projectId: string; viewId: string; name: string }
+    views_Changed: { projectId: string; viewId: string; name: string; isShared: boolean }
+    views_Deleted: { projectId: string; viewId: string }
+  }
 }
 
 /** Data of all audit events, by the name of the event. */
@@ -425,4 +431,5 @@ export type AuditEvents = FeatureEvents['accounts'] &
   FeatureEvents['instance'] &
   FeatureEvents['organizations'] &
   FeatureEvents['projects'] &
-  FeatureEvents['repositories']
+  FeatureEvents['repositories'] &
+  FeatureEvents['views']

@@ -44,6 +44,7 @@ const RAW_LENGTH = {
   d_conn: FLAT_LENGTH,
   d_block: FLAT_LENGTH,
   bulk: FLAT_LENGTH,
+  view: FLAT_LENGTH,
   u_sk: SECRET_LENGTH,
   u_session_sk: SECRET_LENGTH,
   deployment: SECRET_LENGTH,

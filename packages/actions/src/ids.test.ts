@@ -14,6 +14,7 @@ import {
   DeviceFingerprint,
   DeviceFingerprintId,
   DeviceId,
+  DeviceViewId,
   OrganizationId,
   ProjectId,
   UserId,
@@ -42,6 +43,7 @@ const FLAT: [prefix: string, schema: z.ZodType, length: number][] = [
   ['d_c', DeviceCertificateId, 22],
   ['d_conn', DeviceConnectionId, 22],
   ['d_block', DeviceBlockId, 22],
+  ['view', DeviceViewId, 22],
   ['org', OrganizationId, 22],
 ]
 
@@ -125,6 +127,7 @@ describe('a new id (protocol 6.2)', () => {
     'd_c',
     'd_conn',
     'd_block',
+    'view',
     'u_sk',
     'u_session_sk',
     'deployment',

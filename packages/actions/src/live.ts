@@ -5,6 +5,8 @@ export type LiveTopic =
   | 'invitations'
   | 'projects'
   | 'tokens'
+  /** Saved views of device lists. */
+  | 'views'
   | 'devices'
   | 'certificates'
   | 'connections'

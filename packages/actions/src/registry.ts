@@ -10,6 +10,7 @@ import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
 import { software } from './software.ts'
+import { views } from './views.ts'
 
 /** Every action of the hub by its wire name. All transports, clients and documents are built from this list. */
 export const actions = {
@@ -21,6 +22,7 @@ export const actions = {
   ...bulkActions,
   ...repositories,
   ...software,
+  ...views,
   ...instance,
   ...audit,
 }

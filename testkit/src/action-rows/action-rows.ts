@@ -9,6 +9,7 @@ import { projectRows } from './projects.ts'
 import { repositoryRows } from './repositories.ts'
 import type { Row } from './row.ts'
 import { softwareRows } from './software.ts'
+import { viewRows } from './views.ts'
 
 /**
  * A row (test case) for each action, for the table-driven tests of permissions, hostile input, the audit log and lists. A missing
@@ -22,6 +23,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...bulkActionRows,
   ...repositoryRows,
   ...softwareRows,
+  ...viewRows,
   ...instanceRows,
   ...auditRows,
 }

@@ -1,9 +1,10 @@
-import type { JsonExpr } from '@muster/predicates'
+import { type JsonExpr, printPredicate } from '@muster/predicates'
 import { type Command, Option } from 'commander'
-import { boolean, predicate, wholeNumber } from '../arguments.ts'
+import { allOf, boolean, predicate, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
+import { savedView } from '../saved-view.ts'
 
 /** Adds `muster projects`: projects, their devices, linked repositories and deployment tokens. */
 export function addProjectCommands(program: Command, context: CommandContext): void {
@@ -60,6 +61,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
       'only devices for which this holds, such as \'label.site = "pier4"\'',
       predicate,
     )
+    .option('--view <view>', 'only devices of this saved view, in its order: its id, or its name')
     .addOption(
       new Option('--status <status>', 'only devices with this status').choices([
         'connected',
@@ -74,21 +76,28 @@ export function addProjectCommands(program: Command, context: CommandContext): v
           limit,
           text,
           where,
+          view,
           status,
         }: {
           limit?: number
           text?: string
           where?: JsonExpr
+          view?: string
           status?: 'connected' | 'disconnected' | 'pending'
         },
         command: Command,
       ) => {
+        const saved = view === undefined ? undefined : await savedView(context, command, projectId, view)
+        const predicates = [saved?.filter.predicate, where].filter(one => one !== undefined)
         const filter = {
+          ...saved?.filter,
           ...(text && { text }),
-          ...(where && { predicate: where }),
+          ...(predicates.length > 0 && { predicate: allOf(predicates) }),
           ...(status && { status }),
         }
-        const rows = await readList(context, command, 'projects_QueryDevices', { projectId, filter }, limit)
+        const sort = saved?.order === undefined ? {} : { sort: saved.order }
+        const input = { projectId, filter, ...sort }
+        const rows = await readList(context, command, 'projects_QueryDevices', input, limit)
         printTable(command, rows, [
           { title: 'Id', of: row => row.deviceId },
           { title: 'Name', of: row => row.name ?? row.hostname },
@@ -99,6 +108,43 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         ])
       },
     )
+
+  const views = group.command('views').description('saved views of the devices of a project')
+  views
+    .command('list <project>')
+    .description('list the views that you see, by name')
+    .action(async (projectId: string, _: object, command: Command) => {
+      printTable(command, await readList(context, command, 'views_Query', { projectId }), [
+        { title: 'Id', of: row => row.viewId },
+        { title: 'Name', of: row => row.name },
+        { title: 'Seen by', of: row => (row.isShared ? 'everyone' : 'you') },
+        { title: 'Predicate', of: row => row.filter.predicate && printPredicate(row.filter.predicate) },
+      ])
+    })
+  views
+    .command('create <project> <name>')
+    .description('save a view')
+    .requiredOption('--where <predicate>', 'devices for which this holds', predicate)
+    .option('--shared', 'everyone in the project sees it')
+    .action(
+      async (
+        projectId: string,
+        name: string,
+        { where, shared = false }: { where: JsonExpr; shared?: boolean },
+        command: Command,
+      ) => {
+        const input = { projectId, name, filter: { predicate: where }, isShared: shared }
+        const created = await invoke(command, 'views_Create', input)
+        print(command, created, created.viewId)
+      },
+    )
+  views
+    .command('delete <project> <view>')
+    .description('delete a view, by its id or its name')
+    .action(async (projectId: string, view: string, _: object, command: Command) => {
+      const { viewId } = await savedView(context, command, projectId, view)
+      print(command, await invoke(command, 'views_Delete', { projectId, viewId }), 'Deleted.')
+    })
 
   const repositories = group
     .command('repositories')

@@ -17,6 +17,7 @@ import { projects } from './projects/feature.ts'
 import { repositories } from './repositories/feature.ts'
 import { software } from './software/feature.ts'
 import { timeline } from './timeline/feature.ts'
+import { views } from './views/feature.ts'
 
 /** All features of the hub. */
 export const features: readonly Feature[] = registerFeatures({
@@ -31,6 +32,7 @@ export const features: readonly Feature[] = registerFeatures({
   repositories,
   software,
   timeline,
+  views,
 })
 
 /** Handlers of all actions. A missing one does not compile. */
@@ -46,6 +48,7 @@ export const handlers: Handlers = {
   ...repositories.actions,
   ...software.actions,
   ...timeline.actions,
+  ...views.actions,
 }
 
 /** All kinds of jobs. A missing one does not compile. */

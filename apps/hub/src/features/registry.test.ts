@@ -17,6 +17,7 @@ import {
   type TestHub,
   type TestUser,
   testHub,
+  viewRow,
 } from '@muster/testkit'
 import { ACTION_ROWS } from '@muster/testkit/action-rows'
 import {
@@ -201,6 +202,7 @@ beforeAll(async () => {
     d: foreignDevice!.deviceId,
     d_c: await anotherCertificate(world, foreignDevice!.deviceId),
     d_block: await blockRow(hub, foreignProjectId),
+    view: await viewRow(hub, foreignProjectId),
     bulk: await bulkActionRow(hub, foreignProjectId, otherTenant.userId),
   }
   hiddenFromOtherTenant = [

@@ -9,6 +9,7 @@ import { organizationQueries } from '../../pages/organizations/live-queries.ts'
 import { projectQueries } from '../../pages/projects/live-queries.ts'
 import { repositoryQueries } from '../../pages/repositories/live-queries.ts'
 import { softwareQueries } from '../../pages/software/live-queries.ts'
+import { viewQueries } from '../../pages/views/live-queries.ts'
 
 /** Queries that live changes affect. A change causes a refetch of these on screen. */
 export const LIVE_QUERIES = {
@@ -22,4 +23,5 @@ export const LIVE_QUERIES = {
   ...projectQueries,
   ...repositoryQueries,
   ...softwareQueries,
+  ...viewQueries,
 }

@@ -26,6 +26,7 @@ const TOPICS: Record<LiveTopic, true> = {
   invitations: true,
   projects: true,
   tokens: true,
+  views: true,
   devices: true,
   certificates: true,
   connections: true,

@@ -7,6 +7,7 @@ import { instanceActions } from '../../instance/log-sentences.ts'
 import { organizationActions } from '../../organizations/log-sentences.ts'
 import { projectActions } from '../../projects/log-sentences.ts'
 import { repositoryActions } from '../../repositories/log-sentences.ts'
+import { viewActions } from '../../views/log-sentences.ts'
 import type { LoggedInputs, SentenceRow, WithKnownFields } from './sentence-row.ts'
 
 const rows = {
@@ -18,6 +19,7 @@ const rows = {
   ...organizationActions,
   ...projectActions,
   ...repositoryActions,
+  ...viewActions,
 }
 
 /** Phrases for all actions that leave an entry in a log when they fail, by the name of the action. A missing one does not compile. */
