@@ -175,7 +175,7 @@ describe('a device list', () => {
     await session.query('analyze device, device_update, device_connection')
     const planOf = async (filter: DeviceFilter): Promise<string> => {
       const { rows } = await sql<{ 'QUERY PLAN': string }>`
-        explain select from device d where d.project_id = ${large} and ${matchesFilter(filter, large)}`.execute(
+        explain select from device d where d.project_id = ${large} and ${await matchesFilter(hub.db, filter, large)}`.execute(
         hub.db,
       )
       return rows.map(row => row['QUERY PLAN']).join('\n')

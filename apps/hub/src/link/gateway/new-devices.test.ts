@@ -52,7 +52,7 @@ async function connectTogether(
   await meanwhile(session)
   await session.query('commit')
   const outcomes = await connecting
-  const connected = outcomes.filter(one => !(one instanceof Error))
+  const connected = outcomes.filter((one): one is FakeDevice => !(one instanceof Error))
   return {
     outcomes,
     [Symbol.asyncDispose]: async () =>

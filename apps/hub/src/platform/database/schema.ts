@@ -330,6 +330,22 @@ type DeviceUpdateRow = {
   error: string | null
 }
 
+type DeviceViewRow = {
+  view_id: string
+  project_id: string
+  owner_id: string | null
+  name: string
+  filter: ColumnType<JsonValue, string, string>
+  columns: ColumnType<JsonValue | null, string | null, string | null>
+  sort: string | null
+  is_shared: boolean
+  is_in_row: boolean
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+  deleted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  deleted_by: ColumnType<JsonValue | null, string | null, string | null>
+}
+
 type EventRateRow = {
   starts_at: ColumnType<Date, Date | string, Date | string>
   event_count: number
@@ -637,6 +653,7 @@ export type Tables = {
   device_shared_identity: DeviceSharedIdentityRow
   device_stored_bytes: DeviceStoredBytesRow
   device_update: DeviceUpdateRow
+  device_view: DeviceViewRow
   event_rate: EventRateRow
   instance_setting: InstanceSettingRow
   invitation_mail: InvitationMailRow
