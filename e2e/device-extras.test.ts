@@ -211,7 +211,7 @@ it('shows the whole id of a device in the opened row of the audit log, with a co
   await page.getByRole('link', { name: 'Audit Log' }).click()
   const row = page.getByRole('row').filter({ hasText: 'enrolled with the token' }).first()
   await row.getByRole('button', { name: /^Details of / }).click()
-  const actor = page.locator('tr[data-detail] .idc').filter({ hasText: deviceId }).first()
+  const actor = page.locator('tr[data-detail] .copyable').filter({ hasText: deviceId }).first()
   await actor.getByRole('button', { name: 'Copy actor id' }).waitFor()
   const ids = `[...document.querySelectorAll('tr[data-detail] .Id-text')]`
   expect(await page.evaluate(`${ids}.some(id => id.scrollWidth > id.clientWidth)`)).toBe(false)

@@ -92,7 +92,7 @@ it('guides the first device from the token to the greeting, without a token in a
   await page.getByText('accepted, by auto-accept').waitFor()
   await page.getByText('System info received').waitFor()
   await page.getByRole('definition').getByText(VERSION, { exact: true }).waitFor()
-  await page.locator('.page-head .count').getByText('1', { exact: true }).waitFor()
+  await page.locator('.Page-count').getByText('1', { exact: true }).waitFor()
   await expectGoodScreen(page, 'connect-guide-greeting')
   await page.getByLabel('Give it a name').fill('gw-harbor-01')
   await page.getByRole('button', { name: 'Save', exact: true }).click()

@@ -169,7 +169,7 @@ it('moves between cards, rows without a visible id and expandable rows', async (
   await page.keyboard.press('Enter')
   await page.locator('tr[data-detail]').waitFor()
   await page.keyboard.press('j')
-  expect(await page.locator('tr:focus .fold').getAttribute('aria-expanded')).toBe('false')
+  expect(await page.locator('tr:focus [data-fold]').getAttribute('aria-expanded')).toBe('false')
 })
 
 it('lists the shortcuts in a sheet, where they can be turned off permanently', async () => {

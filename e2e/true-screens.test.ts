@@ -196,8 +196,8 @@ const LOADING: [name: string, path: () => string, ready: string][] = [
   ['device', () => `${project}/devices/${deviceId}`, '.problem-box'],
   ['projects', () => `${stage.hub.url}/${organizationId}/projects`, '[data-problems]'],
   ['version', () => `${packages}/versions/${versionId}`, 'section[aria-label="Devices"]'],
-  ['package', () => packages, 'tbody tr:not(.skeleton-row)'],
-  ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not(.skeleton-row)'],
+  ['package', () => packages, 'tbody tr:not([data-skeleton])'],
+  ['sessions', () => `${stage.hub.url}/settings/sessions`, 'tbody tr:not([data-skeleton])'],
   ['dashboard', () => `${stage.hub.url}/admin/dashboard`, '.Stats-stats'],
 ]
 

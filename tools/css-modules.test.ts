@@ -1,7 +1,7 @@
 import { globSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { expect, it } from 'vitest'
-import { classesIn } from './css-modules.ts'
+import { classesIn, globalClassesIn } from './css-modules.ts'
 
 const SOURCES = join(import.meta.dirname, '../apps/console/src')
 const textOf = (file: string) => readFileSync(join(SOURCES, file), 'utf8')
@@ -15,6 +15,17 @@ it('finds the classes of a module, without those of other sheets', () => {
     .row > :global(.btn:not(.icon)), .row:not(.wide) { content: ".text"; opacity: 0.5 }
     @media (min-width: 0.5px) { td.head:nth-child(n) { margin: 0 } }`
   expect(classesIn(css)).toEqual(['head', 'row', 'wide'])
+})
+
+it('has at most 60 global classes, each with a name that says what it is, and all of them in use', () => {
+  const sheets = globSync('{styles,offline}/*.css', { cwd: SOURCES }).flatMap(file => classesIn(textOf(file)))
+  const names = [...new Set([...sheets, ...modules.flatMap(file => globalClassesIn(textOf(file)))])].sort()
+  expect(names.length).toBeLessThanOrEqual(60)
+  expect(names.filter(name => name.length < 3 || /^(tbl|btn|idc|ico|lbl|sr)(?![a-z])/.test(name))).toEqual([])
+  const pages = globSync('**/*.html', { cwd: join(SOURCES, '..'), exclude: ['dist'] })
+  const texts = [...scripts, ...pages.map(file => readFileSync(join(SOURCES, '..', file), 'utf8'))]
+  const isUsed = (name: string) => texts.some(text => new RegExp(`["'\`\\s]${name}["'\`\\s]`).test(text))
+  expect(names.filter(name => !isUsed(name))).toEqual([])
 })
 
 it('names each CSS Module differently, since class names in the browser begin with the name of the file', () => {

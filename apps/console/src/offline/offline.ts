@@ -45,8 +45,11 @@ function showTheme() {
 }
 
 function showStrip() {
-  for (let tick = 0; tick < TICKS; tick++)
-    at('strip').append(element('i', '', SHORT.includes(tick) ? 'o' : ''))
+  for (let tick = 0; tick < TICKS; tick++) {
+    const mark = element('i', '')
+    mark.toggleAttribute('data-off', SHORT.includes(tick))
+    at('strip').append(mark)
+  }
 }
 
 function showCounts(newestMs: number) {

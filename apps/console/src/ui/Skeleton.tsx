@@ -27,7 +27,7 @@ export function Skeleton({ label, rows = 3 }: SkeletonProps) {
 export function SkeletonRows({ columns, rows = 8 }: { columns: number; rows?: number }) {
   return Array.from({ length: rows }, (_, row) => (
     // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
-    <tr key={row} className={`skeleton-row ${styles.appearing}`}>
+    <tr key={row} data-skeleton className={styles.appearing}>
       {Array.from({ length: columns }, (_, column) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: a bar has no identity but its position
         <td key={column}>

@@ -14,7 +14,7 @@ import { EmptyState } from '../../ui/app/EmptyState.tsx'
 import { FilterBox } from '../../ui/app/FilterBox.tsx'
 import { LiveStamp } from '../../ui/app/LiveStamp.tsx'
 import { NoMatch } from '../../ui/app/NoMatch.tsx'
-import { Page, PageHead } from '../../ui/app/Page.tsx'
+import { HeadNotice, Page, PageHead } from '../../ui/app/Page.tsx'
 import { RefreshButton } from '../../ui/app/RefreshButton.tsx'
 import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
@@ -204,7 +204,7 @@ function Pending({ projectId }: { projectId: string }) {
           </Button>
         )}
         <span className="grow" />
-        <span className="keys hidden-on-phones" aria-hidden="true">
+        <span className="hidden-on-phones" aria-hidden="true">
           <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>a</kbd> actions{' '}
           <kbd>?</kbd> all keys
         </span>
@@ -224,9 +224,9 @@ function Pending({ projectId }: { projectId: string }) {
       />
       <PageHead title="Pending certificates" count={total}>
         {newerCount > 0 && (
-          <div className="arrived">
+          <HeadNotice>
             <Button onClick={list.showNewer}>{formatCount(newerCount)} new, show</Button>
-          </div>
+          </HeadNotice>
         )}
         {list.data && <LiveStamp updatedAt={list.dataUpdatedAt} failedAt={list.errorUpdatedAt} />}
         <RefreshButton

@@ -83,7 +83,8 @@ export function PendingTable({
     <table
       {...TABLE}
       ref={table}
-      className={`tbl cards ${styles.table}`}
+      className={`table ${styles.table}`}
+      data-on-phones="cards"
       aria-busy={isBusy}
       aria-rowcount={virtual.isVirtual ? -1 : undefined}
       onFocus={virtual.onFocus}

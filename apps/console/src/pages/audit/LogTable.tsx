@@ -78,9 +78,8 @@ export function LogTable({ caption, entries, sealing, columns: kind, notice, onC
       <Table
         caption={caption}
         columns={COLUMNS[kind]}
-        className="cards"
         dense={isWhole}
-        rowsOnPhones={false}
+        onPhones="cards"
         none={<NoMatch what="entries" onClear={onClear} />}
         rows={groups?.flatMap((group, index) => {
           const [entry] = group.entries

@@ -191,8 +191,8 @@ function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, '
       <Table
         caption={count}
         columns={REFUSED}
-        className={`cards ${styles.table} ${styles.refused}`}
-        rowsOnPhones={false}
+        className={`${styles.table} ${styles.refused}`}
+        onPhones="cards"
         bare
         rows={items.map(item => (
           <Row key={`${item.deviceId} ${item.certificateId}`}>
@@ -287,9 +287,9 @@ function Done({ action, place }: PartProps) {
       <Table
         caption={title}
         columns={kind === 'Delete' ? DELETED : DECIDED}
-        className={`cards ${styles.table} ${styles.done}`}
+        className={`${styles.table} ${styles.done}`}
         dense
-        rowsOnPhones={false}
+        onPhones="cards"
         bare
         rows={shown.map(item => (
           <DoneRow key={`${item.deviceId} ${item.certificateId}`} item={item} kind={kind} place={place} />

@@ -1,6 +1,7 @@
 declare const styles: {
   readonly actions: string
   readonly bar: string
+  readonly divider: string
   readonly keys: string
   readonly link: string
   readonly low: string

@@ -68,7 +68,7 @@ export function TableSamples() {
           </Row>,
         ]}
       />
-      <Table {...head} caption="Samples, loading" rows={undefined} bars={3} rowsOnPhones={false} />
+      <Table {...head} caption="Samples, loading" rows={undefined} bars={3} onPhones={null} />
     </div>
   )
 }

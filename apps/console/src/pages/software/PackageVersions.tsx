@@ -81,7 +81,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, hasLegend, of }:
         )}
       </div>
       {/* biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens */}
-      <table role="table" className={`tbl cards ${styles.table}`}>
+      <table role="table" className={`table ${styles.table}`} data-on-phones="cards">
         <caption className="visually-hidden">Versions of {name} on the devices of this project</caption>
         <thead>
           <tr>

@@ -107,7 +107,7 @@ function Keys({ keys }: { keys: string }) {
 
 /** Selector of table rows, of rows in lists (`data-row`) and of cards in grids. It excludes group headings, skeleton rows and unfolded details. */
 const ROWS =
-  'main tbody tr:has(> td + td):not([data-detail], .skeleton-row), main li[data-row], main [data-card]:has(a)'
+  'main tbody tr:has(> td + td):not([data-detail], [data-skeleton]), main li[data-row], main [data-card]:has(a)'
 
 /** Moves the focus to the next or previous row. If no row has the focus, moves it to the first row in view. */
 function moveToRow(step: 1 | -1) {
@@ -125,7 +125,7 @@ function moveToRow(step: 1 | -1) {
 /** Follows the link of the focused row, or unfolds the row. Returns `false` if no row with a link or details has the focus. */
 function openRow() {
   const row = document.activeElement
-  const opener = row?.matches(ROWS) && row.querySelector<HTMLElement>('a[href], .fold')
+  const opener = row?.matches(ROWS) && row.querySelector<HTMLElement>('a[href], [data-fold]')
   if (!opener) return false
   opener.click()
 }
@@ -133,7 +133,7 @@ function openRow() {
 /** Copies the id of the focused row. For a row without a copy button the id is taken from the URL of its link. */
 async function copyRowId() {
   const row = document.activeElement?.closest(ROWS)
-  const button = row?.querySelector<HTMLElement>('.idc .copy')
+  const button = row?.querySelector<HTMLElement>('.copyable .copy')
   const id = row?.querySelector<HTMLAnchorElement>('a[href]')?.pathname.split('/').at(-1)
   if (button) button.click()
   else if (id && (await copyText(id))) toast(`${id} copied.`)

@@ -1,4 +1,5 @@
 declare const styles: {
+  readonly divider: string
   readonly organization: string
   readonly pages: string
   readonly switcher: string

@@ -28,9 +28,9 @@ export function TopBar({ onShortcuts }: { onShortcuts: () => void }) {
       <Logo />
       {organization && (
         <>
-          <span className="divider" />
+          <span className={styles.divider} />
           <OrganizationMenu current={organization} />
-          <span className="divider" />
+          <span className={styles.divider} />
           <nav className={styles.pages} aria-label="Organization">
             {organizationPages(organization.organizationId).map(({ label, to }) => (
               <Link key={to} to={to}>

@@ -4,6 +4,7 @@ import { useEffect, useEffectEvent } from 'react'
 import { usePageAction } from '../../lib/app/page-actions.ts'
 import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { Button, type ButtonProps } from '../Button.tsx'
+import styles from './CreateButton.module.css'
 
 declare module '@tanstack/react-router' {
   interface HistoryState {
@@ -46,7 +47,7 @@ export function CreateButton({
   }, [isWanted])
   return (
     <Button {...shortcut} variant={variant} icon={icon} onClick={onClick}>
-      {iconOnPhones ? <span className="sr-on-phones">{children}</span> : children}
+      {iconOnPhones ? <span className={styles.label}>{children}</span> : children}
     </Button>
   )
 }

@@ -23,7 +23,7 @@ export function Id({ id, what, wrap = false, wide = false, whole = false, cutMid
   const middle = Math.ceil(id.length / 2)
   if (cutMiddle)
     return (
-      <span className={`idc mono ${styles.middle}`}>
+      <span className={`copyable mono ${styles.middle}`}>
         {/* Inline boxes, so that a copied selection is one line. */}
         <span className={styles.text} title={id}>
           <span className="truncated">{id.slice(0, -TAIL_CHARS)}</span>
@@ -34,7 +34,7 @@ export function Id({ id, what, wrap = false, wide = false, whole = false, cutMid
     )
   return (
     <span
-      className={`idc mono ${wrap ? styles.twoLines : ''} ${wide ? styles.wide : ''} ${whole ? styles.whole : ''}`}
+      className={`copyable mono ${wrap ? styles.twoLines : ''} ${wide ? styles.wide : ''} ${whole ? styles.whole : ''}`}
     >
       <span className={styles.text} title={wide ? id : undefined}>
         {/* The only line break is in the middle, so that the second line never holds a single character. */}

@@ -1,4 +1,6 @@
 declare const styles: {
+  readonly count: string
+  readonly notice: string
   readonly part: string
 }
 export default styles

@@ -37,12 +37,17 @@ export function PageHead({ title, count, isCounting = false, children }: PageHea
     <div className="page-head">
       {title !== undefined && <Title page={title} />}
       <h1 tabIndex={-1}>{title ?? <span className="skeleton" />}</h1>
-      {count !== undefined && <span className="count">{formatCount(count)}</span>}
-      {count === undefined && isCounting && <span className="count" aria-hidden="true" />}
+      {count !== undefined && <span className={styles.count}>{formatCount(count)}</span>}
+      {count === undefined && isCounting && <span className={styles.count} aria-hidden="true" />}
       <span className="grow" />
       {children}
     </div>
   )
+}
+
+/** A notice in the head of a page, for example of new rows, which floats below the list on small screens. */
+export function HeadNotice({ children }: { children: ReactNode }) {
+  return <div className={styles.notice}>{children}</div>
 }
 
 /** The heading of a part of a page. */
@@ -50,7 +55,7 @@ export function PartHead({ title, count }: { title: string; count?: number | und
   return (
     <div className={styles.part}>
       <h2>{title}</h2>
-      {count !== undefined && <span className="count">{formatCount(count)}</span>}
+      {count !== undefined && <span className={styles.count}>{formatCount(count)}</span>}
     </div>
   )
 }

@@ -49,8 +49,8 @@ export function Segments<T extends string>({
     if (row) centreIn(row, chosen)
   }, [value, countCount])
   return (
-    <div ref={box} className="segments-row">
-      <fieldset className="segments">
+    <div ref={box} className="segments">
+      <fieldset>
         <legend className="visually-hidden">{label}</legend>
         {options.map(option => (
           <button

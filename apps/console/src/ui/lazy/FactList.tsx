@@ -23,7 +23,7 @@ type FactProps = { label: string; mono?: boolean; children: ReactNode }
 export function Fact({ label, mono = false, children }: FactProps) {
   return (
     <div>
-      <dt className="fine">{label}</dt>
+      <dt className="tiny muted">{label}</dt>
       <dd className={mono ? 'break-anywhere mono' : 'break-anywhere'}>{children}</dd>
     </div>
   )

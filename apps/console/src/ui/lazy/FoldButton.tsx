@@ -12,7 +12,8 @@ export function FoldButton({ label, isOpen, onChange }: FoldButtonProps) {
   return (
     <button
       type="button"
-      className="copy fold"
+      className="copy"
+      data-fold
       aria-label={label}
       aria-expanded={isOpen}
       onClick={() => onChange(!isOpen)}

@@ -49,8 +49,8 @@ type TableProps = {
   onSort?: (sort: string) => void
   className?: string
   dense?: boolean
-  /** On phones each row becomes lines of name and value. */
-  rowsOnPhones?: boolean
+  /** Form of each row on phones: lines of name and value, or a card that the page lays out. Null leaves it a row. */
+  onPhones?: 'rows' | 'cards' | null
   /** Omits the panel around the table, for use inside another panel. */
   bare?: boolean
 }
@@ -69,7 +69,7 @@ export function Table({
   onSort = () => {},
   className = '',
   dense = false,
-  rowsOnPhones = true,
+  onPhones = 'rows',
   bare = false,
 }: TableProps) {
   const table = useRef<HTMLTableElement>(null)
@@ -90,7 +90,7 @@ export function Table({
   const { isVirtual, items, gapAtEnd, measure, onFocus, onBlur } = useVirtualRows({
     table,
     count: rows.length,
-    rowHeight: isNarrow && rowsOnPhones ? ROW_HEIGHT_ON_PHONES : dense ? DENSE_ROW_HEIGHT : ROW_HEIGHT,
+    rowHeight: isNarrow && onPhones === 'rows' ? ROW_HEIGHT_ON_PHONES : dense ? DENSE_ROW_HEIGHT : ROW_HEIGHT,
     keyOf,
   })
   const isFixed = columns.some(({ widthPx }) => widthPx)
@@ -100,7 +100,10 @@ export function Table({
         // biome-ignore lint/a11y/noRedundantRoles: browsers drop the implicit role when CSS changes `display` on small screens
         role="table"
         ref={table}
-        className={`tbl ${className}${dense ? ' dense' : ''}${rowsOnPhones ? ' rows' : ''}${isFixed ? ' fixed' : ''}`}
+        className={`table ${className}`}
+        data-dense={dense || undefined}
+        data-fixed={isFixed || undefined}
+        data-on-phones={onPhones ?? undefined}
         aria-busy={!given && !isFailed}
         onFocus={onFocus}
         onBlur={onBlur}

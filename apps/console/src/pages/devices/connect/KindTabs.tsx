@@ -40,7 +40,7 @@ export function KindTabs({ id, kind, onChange }: KindTabsProps) {
           <Icon className="icon" aria-hidden />
           <span>
             <b>{title}</b>
-            <small className="fine">{text}</small>
+            <small className="tiny muted">{text}</small>
           </span>
         </button>
       ))}

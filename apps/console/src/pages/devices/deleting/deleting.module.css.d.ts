@@ -5,6 +5,7 @@ declare const styles: {
   readonly reason: string
   readonly refused: string
   readonly row: string
+  readonly toasts: string
   readonly undo: string
   readonly words: string
 }

@@ -81,7 +81,7 @@ function Certificates({ deviceId }: { deviceId: string }) {
       )}
       {certificates.length > 0 && (
         <div className="bare">
-          <table className={`tbl dense rows ${styles.table}`}>
+          <table className={`table ${styles.table}`} data-dense data-on-phones="rows">
             <caption className="visually-hidden">Certificates</caption>
             <thead>
               <tr>
@@ -145,7 +145,7 @@ function CertificateRow({ certificate, ...props }: CertificateProps) {
         </span>
       </td>
       <td data-k="Fingerprint">
-        <span className="idc">
+        <span className="copyable">
           <Fingerprint fingerprint={fingerprint} />
           <CopyButton text={fingerprint} label="Copy fingerprint" />
         </span>

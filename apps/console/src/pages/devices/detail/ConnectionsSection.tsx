@@ -59,7 +59,7 @@ function OpenConnections({ deviceId }: { deviceId: string }) {
   }
   return (
     <div className="bare">
-      <table className="tbl dense rows">
+      <table className="table" data-dense data-on-phones="rows">
         <caption className="visually-hidden">Open connections</caption>
         <thead>
           <tr>
@@ -120,7 +120,7 @@ function EndedConnections({ deviceId }: { deviceId: string }) {
   return (
     <>
       <div className="bare">
-        <table className="tbl dense rows">
+        <table className="table" data-dense data-on-phones="rows">
           <caption className={shared.caption}>History</caption>
           <thead>
             <tr>

@@ -94,7 +94,7 @@ function Box({ details, certificate, others, onAccepted }: BoxProps) {
       <div className={styles.comparison}>
         <div className={styles.fingerprint}>
           <h3>Compare the fingerprint with the device</h3>
-          <span className="idc touch-area">
+          <span className="copyable touch-area">
             <Fingerprint fingerprint={fingerprint} isBig />
             <CopyButton text={fingerprint} label="Copy the waiting fingerprint" />
           </span>

@@ -94,7 +94,7 @@ function Report({ deviceId }: { deviceId: string }) {
 
 function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
   return (
-    <table className="tbl dense rows">
+    <table className="table" data-dense data-on-phones="rows">
       <caption className={shared.caption}>Network interfaces</caption>
       <thead>
         <tr>
@@ -126,7 +126,7 @@ function Networks({ networks }: Pick<SystemInfo, 'networks'>) {
 
 function Disks({ disks }: Pick<SystemInfo, 'disks'>) {
   return (
-    <table className="tbl dense rows">
+    <table className="table" data-dense data-on-phones="rows">
       <caption className={shared.caption}>Disks</caption>
       <thead>
         <tr>

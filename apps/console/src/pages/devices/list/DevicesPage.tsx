@@ -12,7 +12,7 @@ import { knownCounts } from '../../../offline/known-counts.ts'
 import { Alert } from '../../../ui/Alert.tsx'
 import { CreateButton } from '../../../ui/app/CreateButton.tsx'
 import { LiveStamp } from '../../../ui/app/LiveStamp.tsx'
-import { Page, PageHead } from '../../../ui/app/Page.tsx'
+import { HeadNotice, Page, PageHead } from '../../../ui/app/Page.tsx'
 import { RefreshButton } from '../../../ui/app/RefreshButton.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { Button } from '../../../ui/Button.tsx'
@@ -185,7 +185,7 @@ function Devices({ projectId }: { projectId: string }) {
       <PageHead title="Devices" count={deviceCount} isCounting={!list.error}>
         {/* The notice of new devices is in the head, because above the table it would move the rows. */}
         {list.heldCount > 0 && (
-          <div className="arrived">
+          <HeadNotice>
             <Button
               onClick={() => {
                 list.showHeld()
@@ -195,7 +195,7 @@ function Devices({ projectId }: { projectId: string }) {
             >
               {counted(list.heldCount, 'new device')}, show
             </Button>
-          </div>
+          </HeadNotice>
         )}
         <LiveStamp updatedAt={list.dataUpdatedAt} {...(list.data && { failedAt: list.errorUpdatedAt })} />
         <RefreshButton
@@ -371,7 +371,7 @@ function Devices({ projectId }: { projectId: string }) {
                     `${formatCount(list.devices.length)} of ${formatCount(total)} shown`}
               </span>
               <span className="grow" />
-              <span className="keys" aria-hidden="true">
+              <span aria-hidden="true">
                 <kbd>j</kbd> <kbd>k</kbd> move <kbd>Enter</kbd> open <kbd>x</kbd> select <kbd>?</kbd> all keys
               </span>
             </div>

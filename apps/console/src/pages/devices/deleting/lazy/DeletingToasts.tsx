@@ -4,6 +4,7 @@ import raised from '../../../../ui/app/raised.module.css'
 import toaster from '../../../../ui/app/Toaster.module.css'
 import { Button } from '../../../../ui/Button.tsx'
 import { DeletingWords, NotDeleted, RETURNS } from '../DeletingRow.tsx'
+import styles from '../deleting.module.css'
 import { type Deletion, undoDeletion, useDeletions } from '../deletions.ts'
 import { useSecsLeft } from '../undo-time.ts'
 
@@ -18,7 +19,7 @@ export function DeletingToasts({ projectId, shownIds }: DeletingToastsProps) {
   const refused = hidden.filter(({ state }) => state === 'refused')
   if (waiting.length + refused.length === 0) return null
   return (
-    <section className={`${toaster.toasts} deleting`} aria-label="Deletions">
+    <section className={`${toaster.toasts} ${styles.toasts}`} aria-label="Deletions">
       {waiting.length > 0 && <WaitingToast waiting={waiting} />}
       {refused.map(deletion => (
         <div key={deletion.deviceId} className={`${toaster.toast} ${raised.raised}`} data-tone="bad">

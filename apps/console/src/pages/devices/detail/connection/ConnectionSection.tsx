@@ -106,7 +106,7 @@ function History({ deviceId, range: chosen }: { deviceId: string; range: Connect
         </span>
       </div>
       <div className={styles.chart}>
-        <span className="fine" aria-hidden="true">
+        <span className="tiny muted" aria-hidden="true">
           Connected
         </span>
         <Strip
@@ -193,7 +193,7 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
       <Lane name="Updates" empty="No update in this time." marks={updates} />
       <Lane name="Changes" empty="No change by a person in this time." marks={changes} />
       <span />
-      <div className={`fine ${styles.dates}`} aria-hidden="true">
+      <div className={`tiny muted ${styles.dates}`} aria-hidden="true">
         {axisOf(range, nowMs).map(({ text, place }) => (
           <span key={text} style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}>
             {text}
@@ -201,7 +201,7 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
         ))}
       </div>
       {looks.size > 0 && (
-        <p className={`fine wrap ${styles.legend}`} aria-hidden="true">
+        <p className={`tiny muted wrap ${styles.legend}`} aria-hidden="true">
           {KEY.filter(({ look }) => looks.has(look)).map(({ look, words }) => (
             <span key={look} className="row">
               <Glyph look={look} />

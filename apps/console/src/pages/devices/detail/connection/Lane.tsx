@@ -58,7 +58,7 @@ export function Lane({ name, empty, marks }: LaneProps) {
   const groups = groupsOf(marks, minDistance)
   return (
     <>
-      <span className="fine" aria-hidden="true">
+      <span className="tiny muted" aria-hidden="true">
         {name}
       </span>
       <ul className={`touch-area ${styles.lane}`} aria-label={name}>

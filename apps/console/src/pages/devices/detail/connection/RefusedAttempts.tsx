@@ -8,7 +8,12 @@ import styles from './RefusedAttempts.module.css'
 export function RefusedAttempts({ refusals }: Pick<ActionOutput<'devices_GetDetails'>, 'refusals'>) {
   if (refusals.length === 0) return null
   return (
-    <table className={`tbl dense rows ${shared.attempts} ${styles.table}`} aria-label="Attempts to connect">
+    <table
+      className={`table ${shared.attempts} ${styles.table}`}
+      data-dense
+      data-on-phones="rows"
+      aria-label="Attempts to connect"
+    >
       <thead>
         <tr>
           <th scope="col">Time</th>

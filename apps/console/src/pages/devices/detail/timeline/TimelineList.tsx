@@ -84,7 +84,7 @@ export function TimelineList({
         </EmptyState>
       ) : (
         <div className={`sheet bleed ${styles.list}`}>
-          <p className={`row fine ${styles.key}`} aria-hidden="true">
+          <p className={`row tiny muted ${styles.key}`} aria-hidden="true">
             <span />
             Connected
             <span />

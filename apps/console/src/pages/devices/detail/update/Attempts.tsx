@@ -31,7 +31,7 @@ export function Attempts({ deviceId, targetVersion }: AttemptsProps) {
   const shown = isWhole ? attempts : attempts.slice(0, SHOWN_AT_FIRST)
   return (
     <>
-      <table className={`tbl dense rows ${attempt.attempts}`}>
+      <table className={`table ${attempt.attempts}`} data-dense data-on-phones="rows">
         <caption className={shared.caption}>
           Attempts at <bdi>{targetVersion}</bdi>
         </caption>

@@ -74,7 +74,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
               <input type="checkbox" className="checkbox" checked disabled />
               <span>Name</span>
             </label>
-            <small className="fine">always</small>
+            <small className="tiny muted">always</small>
           </li>
         )}
         {listed.map(id => (
@@ -97,7 +97,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         ))}
       </ul>
       {leftOut.length > 0 && (
-        <p className={`fine break-anywhere ${panel.note}`}>
+        <p className={`tiny muted break-anywhere ${panel.note}`}>
           Left out, because a column has at most {MAX_COLUMN_PATH_PARTS} parts between dots:{' '}
           {leftOut.join(', ')}
         </p>
@@ -164,7 +164,7 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
         <span>{placeOf(data)}</span>
       </h3>
       {data.names.length === 0 && (
-        <p className={`fine break-anywhere ${panel.note}`}>No device has such a property.</p>
+        <p className={`tiny muted break-anywhere ${panel.note}`}>No device has such a property.</p>
       )}
       <ul>
         {data.names.map(name => {
@@ -181,15 +181,15 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
                 />
                 <span className={`break-anywhere ${styles.path}`}>
                   <Marked className="mono" text={name.path} part={text} />
-                  <small className="fine">{propertyWords(name)}</small>
+                  <small className="tiny muted">{propertyWords(name)}</small>
                 </span>
               </label>
-              <small className="fine tabular">{counted(name.deviceCount, 'device')}</small>
+              <small className="tiny muted tabular">{counted(name.deviceCount, 'device')}</small>
             </li>
           )
         })}
       </ul>
-      <p className={`fine break-anywhere ${panel.note}`}>
+      <p className={`tiny muted break-anywhere ${panel.note}`}>
         {isFull && `At most ${MAX_PROPERTY_COLUMNS} properties. `}
         From the newest {counted(data.devicesRead, 'device')}.
       </p>

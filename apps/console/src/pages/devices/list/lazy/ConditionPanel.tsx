@@ -120,7 +120,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="truncated" text={subjectText(name)} part={part} />
-        <small className="fine tabular">column</small>
+        <small className="tiny muted tabular">column</small>
       </>
     ),
     choose: () => chooseSubject(name),
@@ -130,7 +130,7 @@ export function ConditionPanel({
     content: (
       <>
         <Marked className="mono truncated" text={name.path} part={part} />
-        <small className="fine tabular">{propertyWords(name)}</small>
+        <small className="tiny muted tabular">{propertyWords(name)}</small>
       </>
     ),
     choose: () => chooseSubject(name.path),
@@ -268,7 +268,7 @@ export function ConditionPanel({
             {values !== undefined && values.otherCount > 0 && (
               <Note>{counted(values.otherCount, 'device')} with an object, a list or a longer text.</Note>
             )}
-            <p className={`fine break-anywhere ${panel.note}`}>{HELP[helpOf(typed.property, takes)]}</p>
+            <p className={`tiny muted break-anywhere ${panel.note}`}>{HELP[helpOf(typed.property, takes)]}</p>
           </div>
         </div>
         <footer className="row">

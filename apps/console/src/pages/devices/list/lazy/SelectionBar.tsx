@@ -84,7 +84,7 @@ export function SelectionBar({ selection, total, isUncounted, input, onClose }: 
           </button>
         )}
       </div>
-      <span className="divider" />
+      <span className={styles.divider} />
       <div className={styles.actions}>
         {selection.isChecked &&
           (selection.matchCount !== 0 ? <BulkActions {...bulk}>{exports}</BulkActions> : exports)}

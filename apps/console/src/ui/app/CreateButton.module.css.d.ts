@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly label: string
+}
+export default styles
