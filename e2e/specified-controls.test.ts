@@ -194,7 +194,7 @@ const FORMS: Record<string, Opened> = {
     },
   },
   'the time of a log': {
-    file: 'pages/audit/TimePick.tsx',
+    file: 'pages/audit/shared/TimePick.tsx',
     open: async () => {
       await page.goto(`${stage.hub.url}${project}/log`)
       await page.getByRole('button', { name: /^Time/ }).click()

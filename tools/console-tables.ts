@@ -27,7 +27,7 @@ function sentences({ type, table, fields, about }: Sentences): Joined {
     pattern: satisfying(`as const satisfies ${type}`),
     text: (imports, members) => `${NOTE} the files log-sentences.ts of the features.
 ${imports}
-import type { ${fields}, SentenceRow, WithKnownFields } from './sentence-row.ts'
+import type { ${fields}, SentenceRow, WithKnownFields } from '../shared/sentence-row.ts'
 
 const rows = {
 ${members}
@@ -62,7 +62,7 @@ const TABLES: Record<string, Joined> = {
     text: (imports, members) => `${NOTE} the files job-words.ts of the features.
 import type { FeatureJobs } from '@muster/actions/client'
 ${imports}
-import type { JobWords, Words } from './words.ts'
+import type { JobWords, Words } from '../shared/words.ts'
 
 /** Words for all kinds of jobs. A missing kind does not compile. */
 export const JOB_WORDS: Record<string, Words> = {

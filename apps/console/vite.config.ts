@@ -100,11 +100,11 @@ export default defineConfig({
               test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|styles\/index\.css$|\/routes\.ts$|packages\/actions\/(?!src\/exact-json)/,
               priority: 2,
             },
-            // The chunk `app` has the modules that signed-in pages share, and tiny ones of devices. Without it, their dozens of small modules and icons would be
-            // dozens of requests.
+            // The chunk `app` has the modules that signed-in pages share, and tiny ones of rooms. Without it, their dozens of small modules and icons
+            // would be dozens of requests.
             {
               name: 'app',
-              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\/|pages\/devices\/([dD]evice-?[nN]ame|has-failed|list\/software-condition|deleting\/(held-request|undo-time))\.|pages\/bulk\/bulk-store\./,
+              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\/|pages\/devices\/(has-failed|shared\/([dD]evice-?[nN]ame|software-condition|deletions|use-proxy-link))\.|pages\/bulk\/shared\/bulk-store\.|offline\/known-counts\.|accounts\/shared\/use-invitations\./,
               minShareCount: 2,
               priority: 1,
             },

@@ -1,6 +1,6 @@
-import { isOfOneself } from '../audit/sentences/entry.ts'
-import { from } from '../audit/sentences/phrases.ts'
-import type { ActionPhrases, EventSentences, SentenceRow } from '../audit/sentences/sentence-row.ts'
+import { isOfOneself } from '../audit/shared/entry.ts'
+import { from } from '../audit/shared/phrases.ts'
+import type { ActionPhrases, EventSentences, SentenceRow } from '../audit/shared/sentence-row.ts'
 
 /** Sentences for the audit events of accounts. */
 export const accountEvents = {

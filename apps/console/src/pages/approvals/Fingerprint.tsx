@@ -1,5 +1,5 @@
 import { CopyButton } from '../../ui/CopyButton.tsx'
-import { fingerprintGroups } from '../devices/fingerprint-groups.ts'
+import { fingerprintGroups } from '../devices/shared/fingerprint-groups.ts'
 import styles from './PendingTable.module.css'
 
 /** Number of bytes of the fingerprint in a group. */

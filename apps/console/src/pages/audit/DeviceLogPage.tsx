@@ -3,7 +3,7 @@ import { useActionState } from '../../api/queries.ts'
 import { isAbsent } from '../../ui/is-absent.ts'
 import { Breadcrumb } from '../../ui/lazy/Breadcrumb.tsx'
 import { Absent } from '../../ui/NotFound.tsx'
-import { deviceNameText } from '../devices/device-name.ts'
+import { deviceNameText } from '../devices/shared/device-name.ts'
 import { EventLog } from './EventLog.tsx'
 
 const PROJECT = '/org_{$organization}/projects/$projectId'

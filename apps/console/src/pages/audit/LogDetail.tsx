@@ -16,11 +16,11 @@ import { actorIdOf } from './actors.ts'
 import type { Group } from './groups.ts'
 import styles from './LogDetail.module.css'
 import log from './LogTable.module.css'
-import { exactTimes } from './log-time.ts'
-import { type Entry, isFailure, type Sealing } from './sentences/entry.ts'
 import { LogSubjects, Sentence } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
 import { prefixOf, subjectLink } from './sentences/subject-link.ts'
+import { type Entry, isFailure, type Sealing } from './shared/entry.ts'
+import { exactTimes } from './shared/log-time.ts'
 import { shownData } from './shown-data.ts'
 
 /** Maximum number of entries of one action that the details show. */

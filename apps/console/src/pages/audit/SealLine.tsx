@@ -2,7 +2,7 @@ import { ShieldCheck, ShieldQuestionMark, ShieldX } from 'lucide-react'
 import { formatCount } from '../../lib/app/format.ts'
 import { clockTime, hourAndMinute, shortDay } from '../../lib/app/local-time.ts'
 import styles from './LogTable.module.css'
-import type { Sealing } from './sentences/entry.ts'
+import type { Sealing } from './shared/entry.ts'
 
 type SealLineProps = {
   sealing: Sealing

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest'
 import { lastNight, lastWeekend } from '../../lib/app/out-of-hours.ts'
 import { readSearch } from '../../lib/app/search.ts'
 import { auditFilter, auditSearch } from './audit-search.ts'
-import { rangeLabel } from './time-range.ts'
+import { rangeLabel } from './shared/time-range.ts'
 
 const filterOf = (texts: Record<string, string>) => auditFilter(readSearch(auditSearch, texts))
 

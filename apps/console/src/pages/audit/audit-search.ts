@@ -1,8 +1,8 @@
 import { anyText, oneOf, type SearchOf } from '../../lib/app/search.ts'
 import { KINDS, type Kind } from './sentences/kinds.ts'
 import { namesOf } from './sentences/names.ts'
+import { timeFilter, timeSearch } from './shared/time-range.ts'
 import { STATUS_LOOKS } from './status-looks.ts'
-import { timeFilter, timeSearch } from './time-range.ts'
 
 /** Statuses of an action, in the order of the filter. */
 export const STATUSES = Object.keys(STATUS_LOOKS) as (keyof typeof STATUS_LOOKS)[]

@@ -1,6 +1,6 @@
-import type { Entry } from './sentences/entry.ts'
 import type { Several } from './sentences/Sentence.tsx'
 import { partsOf } from './sentences/sentence.ts'
+import type { Entry } from './shared/entry.ts'
 
 /**
  * Entries in one row of a log, newest first: a single entry, entries of one action or job that differ only in their subject, such as the

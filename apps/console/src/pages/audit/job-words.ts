@@ -1,4 +1,4 @@
-import { type JobWords, NOT_LOST } from '../instance/jobs/words.ts'
+import { type JobWords, NOT_LOST } from '../instance/shared/words.ts'
 
 /** Words for the jobs of the audit log. */
 export const auditJobs: JobWords<'audit'> = {

@@ -3,8 +3,8 @@ import { useMemo } from 'react'
 import { invoke } from '../../api/client.ts'
 import { useGrowingList } from '../../api/lazy/growing-list.ts'
 import { useActionState } from '../../api/queries.ts'
-import type { Entry, Sealing, Subjects } from './sentences/entry.ts'
-import type { TimeSearch } from './time-range.ts'
+import type { Entry, Sealing, Subjects } from './shared/entry.ts'
+import type { TimeSearch } from './shared/time-range.ts'
 
 const PAGE_SIZE = 100
 

@@ -4,7 +4,13 @@ import { toastError } from '../../ui/app/toast.ts'
 import { Button } from '../../ui/Button.tsx'
 import { Spinner } from '../../ui/Spinner.tsx'
 import styles from './BulkProgress.module.css'
-import { type BulkAction, doingWord, itemsOfPreview, progressWords, refusedCount } from './bulk-words.ts'
+import {
+  type BulkAction,
+  doingWord,
+  itemsOfPreview,
+  progressWords,
+  refusedCount,
+} from './shared/bulk-words.ts'
 
 type BulkProgressProps = { projectId: string; action: BulkAction; children?: ReactNode }
 

@@ -1,5 +1,5 @@
-import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
-import type { BulkKind } from './bulk-words.ts'
+import type { ActionPhrases, EventSentences } from '../audit/shared/sentence-row.ts'
+import type { BulkKind } from './shared/bulk-words.ts'
 
 /** Sentences for the audit events of bulk actions. */
 export const bulkEvents = {

@@ -1,8 +1,8 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect } from 'react'
 import { actionQuery } from '../../api/queries.ts'
-import { isUnfinished } from './bulk-words.ts'
-import { refetchChanged } from './use-bulk-run.ts'
+import { isUnfinished } from './shared/bulk-words.ts'
+import { refetchChanged } from './shared/use-bulk-run.ts'
 
 /** Interval, in milliseconds, at which the progress of a running bulk action is polled. */
 const PROGRESS_MS = 1_000

@@ -1,5 +1,5 @@
-import { from, renaming } from '../audit/sentences/phrases.ts'
-import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
+import { from, renaming } from '../audit/shared/phrases.ts'
+import type { ActionPhrases, EventSentences } from '../audit/shared/sentence-row.ts'
 
 /** Sentences for the audit events of devices. */
 export const deviceEvents = {

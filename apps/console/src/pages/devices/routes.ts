@@ -8,7 +8,7 @@ import type { deviceSearch } from './detail/device-search.ts'
 import type { eventsSearch } from './detail/timeline/EventsPage.tsx'
 import type { timelineSearch } from './detail/timeline/TimelinePage.tsx'
 import { allDevicesInput } from './list/all-devices-input.ts'
-import type { devicesSearch } from './list/device-search.ts'
+import type { devicesSearch } from './shared/device-search.ts'
 
 const devices = createRoute({
   getParentRoute: () => project,

@@ -1,4 +1,4 @@
-import { type JobWords, NOT_LOST } from './jobs/words.ts'
+import { type JobWords, NOT_LOST } from './shared/words.ts'
 
 /** Words for the jobs of the instance. */
 export const instanceJobs: JobWords<'instance'> = {

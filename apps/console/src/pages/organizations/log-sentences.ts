@@ -1,6 +1,6 @@
-import { isOfOneself } from '../audit/sentences/entry.ts'
-import { formerName, renamed, renaming } from '../audit/sentences/phrases.ts'
-import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
+import { isOfOneself } from '../audit/shared/entry.ts'
+import { formerName, renamed, renaming } from '../audit/shared/phrases.ts'
+import type { ActionPhrases, EventSentences } from '../audit/shared/sentence-row.ts'
 
 /** Sentences for the audit events of organizations. */
 export const organizationEvents = {

@@ -4,7 +4,7 @@ import { formatCount } from '../../lib/app/format.ts'
 import { hourAndMinute } from '../../lib/app/local-time.ts'
 import shared from '../../ui/lazy/axis.module.css'
 import { Strip } from '../../ui/Strip.tsx'
-import { recordedSince, type Sample, samplesOf, unbroken } from '../devices/list/lazy/connected-series.ts'
+import { recordedSince, type Sample, samplesOf, unbroken } from '../devices/shared/connected-series.ts'
 import styles from './DayShape.module.css'
 import type { Summary } from './summary.ts'
 

@@ -3,7 +3,7 @@ import { OctagonAlert, ShieldAlert, TriangleAlert } from 'lucide-react'
 import type { ReactNode } from 'react'
 import { counted } from '../../lib/app/format.ts'
 import { CountAge } from '../../ui/app/CountAge.tsx'
-import type { DeviceSearch } from '../devices/list/device-search.ts'
+import type { DeviceSearch } from '../devices/shared/device-search.ts'
 import styles from './ProblemLines.module.css'
 import type { Summary } from './summary.ts'
 

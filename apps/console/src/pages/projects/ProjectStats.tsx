@@ -9,7 +9,7 @@ import { counted } from '../../lib/app/format.ts'
 import { shortAge } from '../../lib/app/relative-time.ts'
 import { messageOf } from '../../ui/ErrorText.tsx'
 import { Stat, Stats } from '../../ui/lazy/Stats.tsx'
-import type { DeviceSearch } from '../devices/list/device-search.ts'
+import type { DeviceSearch } from '../devices/shared/device-search.ts'
 import type { ProjectState } from './project-states.ts'
 import { type Summary, summaryInput } from './summary.ts'
 

@@ -1,5 +1,5 @@
-import { formerName, renamed, renaming } from '../audit/sentences/phrases.ts'
-import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
+import { formerName, renamed, renaming } from '../audit/shared/phrases.ts'
+import type { ActionPhrases, EventSentences } from '../audit/shared/sentence-row.ts'
 
 /** Sentences for the audit events of repositories. */
 export const repositoryEvents = {

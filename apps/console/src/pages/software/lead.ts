@@ -1,6 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted, formatCount, formatPercent } from '../../lib/app/format.ts'
-import { reporting } from './reporting.ts'
+import { reporting } from './shared/reporting.ts'
 
 type Software = ActionOutput<'projects_GetSoftware'>
 

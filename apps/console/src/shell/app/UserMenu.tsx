@@ -1,5 +1,5 @@
 import { ChevronDown, LogOut, Mail, Settings, ShieldUser } from 'lucide-react'
-import { useInvitations } from '../../pages/accounts/use-invitations.ts'
+import { useInvitations } from '../../pages/accounts/shared/use-invitations.ts'
 import { useSession } from '../../session.ts'
 import { Avatar } from '../../ui/app/Avatar.tsx'
 import { Menu, MenuHead, MenuItem, MenuLine, MenuLink } from '../../ui/app/Menu.tsx'

@@ -2,7 +2,7 @@ import { Link } from '@tanstack/react-router'
 import { createContext, useContext } from 'react'
 import { formatCount } from '../../../lib/app/format.ts'
 import { lookUp } from '../../../lib/app/look-up.ts'
-import type { Entry, Subjects } from './entry.ts'
+import type { Entry, Subjects } from '../shared/entry.ts'
 import { type Part, partsOf } from './sentence.ts'
 import { subjectLink, withoutNoun } from './subject-link.ts'
 

@@ -1,8 +1,8 @@
 import { Ban, CircleQuestionMark, OctagonAlert, Trash2 } from 'lucide-react'
 import { lookUp } from '../../../lib/app/look-up.ts'
 import type { IconType } from '../../../ui/icon.ts'
+import { isFailure, type Said } from '../shared/entry.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
-import { isFailure, type Said } from './entry.ts'
 import { EVENT_SENTENCES } from './event-sentences.ts'
 import { KINDS, type Kind } from './kinds.ts'
 

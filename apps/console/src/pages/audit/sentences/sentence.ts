@@ -1,8 +1,8 @@
 import { lookUp } from '../../../lib/app/look-up.ts'
+import { isFailure, type Said } from '../shared/entry.ts'
+import type { SentenceRow } from '../shared/sentence-row.ts'
 import { ACTION_PHRASES } from './action-phrases.ts'
-import { isFailure, type Said } from './entry.ts'
 import { EVENT_SENTENCES } from './event-sentences.ts'
-import type { SentenceRow } from './sentence-row.ts'
 
 /** A part of a sentence: text, a value that people chose, a technical value (`code`), or an object with its id. */
 export type Part =

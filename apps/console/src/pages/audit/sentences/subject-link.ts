@@ -1,5 +1,5 @@
-import { deviceNameText } from '../../devices/device-name.ts'
-import type { Subjects } from './entry.ts'
+import { deviceNameText } from '../../devices/shared/device-name.ts'
+import type { Subjects } from '../shared/entry.ts'
 
 /**
  * Label of an object in a sentence, and the path of the page that shows it, if there is one. `isNoun` is true if the label is not a name

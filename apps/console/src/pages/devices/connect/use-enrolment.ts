@@ -1,7 +1,7 @@
 import { useQuery, useQueryClient } from '@tanstack/react-query'
 import { useState } from 'react'
 import { actionQuery, useCommand } from '../../../api/queries.ts'
-import type { TokenChoices } from '../../projects/tokens/use-token-form.tsx'
+import type { TokenChoices } from '../../projects/shared/use-token-form.tsx'
 import type { DeviceRow } from '../list/use-device-list.ts'
 
 /** Name of a deployment token in the guides, unless the person types another one. */

@@ -2,7 +2,7 @@ import { useQueryClient } from '@tanstack/react-query'
 import { lazy, Suspense, useEffect } from 'react'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { loadCode } from '../../../lib/load-code.ts'
-import { sendAll, showList, undoLast, useDeletions } from './deletions.ts'
+import { sendAll, showList, undoLast, useDeletions } from '../shared/deletions.ts'
 
 /** An import that fails leaves out the toasts: an error here would unmount the notice, which sends the deletions at once. */
 const DeletingToasts = lazy(async () => ({

@@ -5,7 +5,7 @@ import { useCommand } from '../../../api/queries.ts'
 import { formatCount } from '../../../lib/app/format.ts'
 import { toast } from '../../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../../ui/lazy/DangerZone.tsx'
-import { deviceNameText } from '../device-name.ts'
+import { deviceNameText } from '../shared/device-name.ts'
 import { DEVICE_PAGE, useDelete } from './DeviceMenu.tsx'
 import { MAX_SHARED } from './problems.ts'
 

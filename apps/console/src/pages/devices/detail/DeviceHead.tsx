@@ -14,12 +14,12 @@ import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { Title } from '../../../ui/Title.tsx'
-import { DeviceName } from '../DeviceName.tsx'
-import { deviceNameText } from '../device-name.ts'
+import { DeviceName } from '../shared/DeviceName.tsx'
+import { deviceNameText } from '../shared/device-name.ts'
+import { PROXY_LINK_HOURS, useProxyLink } from '../shared/use-proxy-link.ts'
 import { DeviceMenu } from './DeviceMenu.tsx'
 import { connectionsQuery, deviceQueries } from './device-queries.ts'
 import { StatusBadges } from './StatusBadges.tsx'
-import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 
 type Details = ActionOutput<'devices_GetDetails'>
 

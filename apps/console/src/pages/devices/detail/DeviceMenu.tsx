@@ -7,7 +7,7 @@ import { copyText } from '../../../lib/clipboard.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { Menu, MenuItem, MenuLine, MenuLink } from '../../../ui/app/Menu.tsx'
 import { toast } from '../../../ui/app/toast.ts'
-import { startDeletion } from '../deleting/deletions.ts'
+import { startDeletion } from '../shared/deletions.ts'
 
 type DeviceMenuProps = {
   projectId: string

@@ -1,4 +1,4 @@
-import { fingerprintGroups } from '../fingerprint-groups.ts'
+import { fingerprintGroups } from '../shared/fingerprint-groups.ts'
 import styles from './Fingerprint.module.css'
 
 /** Number of bytes in a group. A SHA-256 fingerprint has four groups. */

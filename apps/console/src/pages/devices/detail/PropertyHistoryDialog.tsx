@@ -8,7 +8,7 @@ import { Time } from '../../../ui/app/Time.tsx'
 import { CopyButton } from '../../../ui/CopyButton.tsx'
 import { copyTextOf, JsonValue } from '../../../ui/lazy/JsonValue.tsx'
 import { SectionBoundary } from '../../../ui/lazy/SectionBoundary.tsx'
-import { ActorChip } from '../../audit/ActorChip.tsx'
+import { ActorChip } from '../../audit/shared/ActorChip.tsx'
 import styles from './PropertyHistoryDialog.module.css'
 
 /** Number of values per page. It is low, because the dialog scrolls as a whole and its foot must stay reachable. */

@@ -7,10 +7,10 @@ import { Section } from '../../../ui/app/Section.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { Checkbox } from '../../../ui/Checkbox.tsx'
 import { FieldError } from '../../../ui/Field.tsx'
+import { PROXY_LINK_HOURS, useProxyLink } from '../shared/use-proxy-link.ts'
 import { deviceSearch, WEB_PROTOCOLS } from './device-search.ts'
 import styles from './ProxySection.module.css'
 import { SYSTEM_INFO_NAMES } from './property-names.ts'
-import { PROXY_LINK_HOURS, useProxyLink } from './use-proxy-link.ts'
 import { type Export, foundProperties, readSystemInfo } from './well-known.ts'
 
 /** Number of declared services that are shown. A device may declare any number of them. */

@@ -9,11 +9,11 @@ import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
 import { Button } from '../../../ui/Button.tsx'
+import type { Condition } from '../shared/conditions.ts'
+import type { DeviceSearch } from '../shared/device-search.ts'
 import { DEFAULT_SORT } from './all-devices-input.ts'
 import type { ColumnView } from './column-view.ts'
-import type { Condition } from './conditions.ts'
 import styles from './DeviceTools.module.css'
-import type { DeviceSearch } from './device-search.ts'
 
 const ConditionPanel = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,

@@ -1,8 +1,8 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { formatCount } from '../../../lib/app/format.ts'
 import { type SegmentOption, Segments } from '../../../ui/app/Segments.tsx'
+import type { DeviceSearch } from '../shared/device-search.ts'
 import { ATTENTION_LABELS, type Attention, HEALTHS, type Health, PRESETS } from './attention.ts'
-import type { DeviceSearch } from './device-search.ts'
 import type { useDeviceCounts } from './use-device-counts.ts'
 
 type Status = NonNullable<DeviceSearch['status']>

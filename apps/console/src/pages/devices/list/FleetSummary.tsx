@@ -7,8 +7,8 @@ import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { Mark } from '../../../ui/app/Mark.tsx'
 import { Time } from '../../../ui/app/Time.tsx'
 import { type Bin, Strip } from '../../../ui/Strip.tsx'
-import { DeviceName } from '../DeviceName.tsx'
-import { deviceNameText } from '../device-name.ts'
+import { DeviceName } from '../shared/DeviceName.tsx'
+import { deviceNameText } from '../shared/device-name.ts'
 import styles from './FleetSummary.module.css'
 
 type Summary = ActionOutput<'projects_GetSummary'>

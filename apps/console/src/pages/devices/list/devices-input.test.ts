@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest'
 import { readSearch } from '../../../lib/app/search.ts'
-import { devicesSearch } from './device-search.ts'
+import { devicesSearch } from '../shared/device-search.ts'
 import { devicesInput, sortOf } from './devices-input.ts'
 
 it('sends exactly the filter and order of the search parameters', () => {

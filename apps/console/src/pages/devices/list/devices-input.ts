@@ -1,10 +1,10 @@
 import { type ActionInput, isColumnPath } from '@muster/actions/client'
 import { type DeviceSortName, SORT_NAMES } from '@muster/predicates'
+import { filterOfConditions, PROPERTY, parseConditions } from '../shared/conditions.ts'
+import type { DeviceSearch } from '../shared/device-search.ts'
+import { parseSoftware } from '../shared/software-condition.ts'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
 import { filterOfAttention } from './attention.ts'
-import { filterOfConditions, PROPERTY, parseConditions } from './conditions.ts'
-import type { DeviceSearch } from './device-search.ts'
-import { parseSoftware } from './software-condition.ts'
 
 /** The sort order in the search parameter `sort`, or the default one if the parameter is absent or invalid. */
 export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {

@@ -8,7 +8,7 @@ import { organizationJobs } from '../../organizations/job-words.ts'
 import { repositoryJobs } from '../../repositories/job-words.ts'
 import { softwareJobs } from '../../software/job-words.ts'
 import { instanceJobs } from '../job-words.ts'
-import type { JobWords, Words } from './words.ts'
+import type { JobWords, Words } from '../shared/words.ts'
 
 /** Words for all kinds of jobs. A missing kind does not compile. */
 export const JOB_WORDS: Record<string, Words> = {

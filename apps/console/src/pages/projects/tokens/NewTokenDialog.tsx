@@ -4,9 +4,9 @@ import { FormDialog } from '../../../form/FormDialog.tsx'
 import { dateAndMinute } from '../../../lib/app/local-time.ts'
 import shared from '../../../ui/lazy/details.module.css'
 import { SecretDialog } from '../../../ui/lazy/SecretDialog.tsx'
-import { InstallCommand } from '../../devices/connect/InstallCommand.tsx'
+import { InstallCommand } from '../../devices/shared/InstallCommand.tsx'
+import { type TokenChoices, useTokenForm } from '../shared/use-token-form.tsx'
 import styles from './NewTokenDialog.module.css'
-import { type TokenChoices, useTokenForm } from './use-token-form.tsx'
 import { WaitingForToken } from './WaitingForToken.tsx'
 
 /** Creates a deployment token, then shows its secret once and waits for the first device with it. */

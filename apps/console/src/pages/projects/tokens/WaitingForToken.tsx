@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { useEffect } from 'react'
 import { actionQuery, invalidateActions } from '../../../api/queries.ts'
 import { Mark } from '../../../ui/app/Mark.tsx'
-import { DeviceName } from '../../devices/DeviceName.tsx'
+import { DeviceName } from '../../devices/shared/DeviceName.tsx'
 import styles from './WaitingForToken.module.css'
 
 /** Polling interval while the person waits, in milliseconds. The hub stores the first use of a token after 1 s. */

@@ -1,7 +1,7 @@
 import { counted } from '../../../lib/app/format.ts'
 import { Badge } from '../../../ui/app/Badge.tsx'
 import { Code } from '../../../ui/Code.tsx'
-import shared from '../../software/software.module.css'
+import shared from '../../software/shared/software.module.css'
 import { moveTagCommand, newTagCommand } from '../cli-commands.ts'
 import styles from './MoveTags.module.css'
 import { namedProjects, type Usage } from './usage.ts'

@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router'
-import { VersionLink } from '../VersionLink.tsx'
+import { VersionLink } from '../shared/VersionLink.tsx'
 
 /** Link from the page of a version to another version of the same package. */
 export function SiblingLink({ versionId, name }: { versionId: string; name: string }) {

@@ -1,5 +1,5 @@
 import type { ActionOutput } from '@muster/actions/client'
-import type { CountedProject } from '../../software/CountLink.tsx'
+import type { CountedProject } from '../../software/shared/CountLink.tsx'
 
 /** Numbers of devices that run, install or fail to install a version, with reasons, projects and tags. */
 export type Usage = ActionOutput<'repositories_GetVersionUsage'>

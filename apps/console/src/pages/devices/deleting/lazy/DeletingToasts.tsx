@@ -1,12 +1,12 @@
 import { Trash2 } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
+import { useSecsLeft } from '../../../../lib/app/undo-time.ts'
 import raised from '../../../../ui/app/raised.module.css'
 import toaster from '../../../../ui/app/Toaster.module.css'
 import { Button } from '../../../../ui/Button.tsx'
+import { type Deletion, undoDeletion, useDeletions } from '../../shared/deletions.ts'
 import { DeletingWords, NotDeleted, RETURNS } from '../DeletingRow.tsx'
 import styles from '../deleting.module.css'
-import { type Deletion, undoDeletion, useDeletions } from '../deletions.ts'
-import { useSecsLeft } from '../undo-time.ts'
 
 type DeletingToastsProps = { projectId: string; shownIds: readonly string[] }
 

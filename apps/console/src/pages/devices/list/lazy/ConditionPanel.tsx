@@ -25,7 +25,7 @@ import {
   takenBy,
   writeConditionValue,
   writeValue,
-} from '../conditions.ts'
+} from '../../shared/conditions.ts'
 import { Marked } from '../Marked.tsx'
 import { propertyWords } from '../property-words.ts'
 import styles from './ConditionPanel.module.css'

@@ -1,6 +1,12 @@
 import { X } from 'lucide-react'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
-import { type Condition, conditionText, isColumnName, OPERATORS, subjectText } from '../conditions.ts'
+import {
+  type Condition,
+  conditionText,
+  isColumnName,
+  OPERATORS,
+  subjectText,
+} from '../../shared/conditions.ts'
 import styles from './Chip.module.css'
 
 type ConditionsProps = {

@@ -4,8 +4,15 @@ import { useNow } from '../../../../lib/app/clock.ts'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { hourAndMinute } from '../../../../lib/app/local-time.ts'
 import chart from '../../../../ui/lazy/chart.module.css'
+import {
+  comparison,
+  lowestDip,
+  recordedSince,
+  type Sample,
+  samplesOf,
+  unbroken,
+} from '../../shared/connected-series.ts'
 import styles from './ConnectedArea.module.css'
-import { comparison, lowestDip, recordedSince, type Sample, samplesOf, unbroken } from './connected-series.ts'
 
 const DAY_MS = 24 * 60 * 60 * 1000
 const AXIS_HOURS = 4

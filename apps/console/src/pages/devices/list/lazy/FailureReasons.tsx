@@ -1,7 +1,7 @@
 import { useActionState } from '../../../../api/queries.ts'
 import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { Button } from '../../../../ui/Button.tsx'
-import type { DeviceSearch } from '../device-search.ts'
+import type { DeviceSearch } from '../../shared/device-search.ts'
 import { devicesInput } from '../devices-input.ts'
 import styles from './FailureReasons.module.css'
 

@@ -1,6 +1,6 @@
 import { useActionState } from '../../../../api/queries.ts'
-import type { DeviceSearch } from '../device-search.ts'
-import { parseSoftware } from '../software-condition.ts'
+import type { DeviceSearch } from '../../shared/device-search.ts'
+import { parseSoftware } from '../../shared/software-condition.ts'
 import { Chip } from './Chip.tsx'
 import { SoftwareChip } from './SoftwareChip.tsx'
 

@@ -3,7 +3,7 @@ import { Link } from '@tanstack/react-router'
 import { formatCount } from '../../../../lib/app/format.ts'
 import { useShownFirst } from '../../../../lib/app/use-shown-first.ts'
 import { Mark, type MarkState } from '../../../../ui/app/Mark.tsx'
-import type { DeviceSearch } from '../device-search.ts'
+import type { DeviceSearch } from '../../shared/device-search.ts'
 import { ConnectedArea } from './ConnectedArea.tsx'
 import styles from './FleetSheet.module.css'
 

@@ -1,6 +1,6 @@
 import { useActionState } from '../../../../api/queries.ts'
-import { versionLabel } from '../../../software/version-label.ts'
-import type { SoftwareCondition } from '../software-condition.ts'
+import { versionLabel } from '../../../software/shared/version-label.ts'
+import type { SoftwareCondition } from '../../shared/software-condition.ts'
 import { Chip } from './Chip.tsx'
 
 type SoftwareChipProps = { condition: SoftwareCondition; onRemove: () => void }
