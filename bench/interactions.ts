@@ -260,14 +260,14 @@ const INTERACTIONS: Interaction[] = [
   {
     name: 'project settings: open a form',
     path: '../settings',
-    ready: '.dz',
+    ready: '.DangerZone-zone',
     act: press('Pin a property'),
     undo: press('Cancel'),
   },
   {
     name: 'repository settings: type in a field',
     path: `${REPOSITORY}/settings`,
-    ready: '.dz',
+    ready: '.DangerZone-zone',
     act: page => page.getByLabel('Endpoint').pressSequentially('https://s3', { delay: 80 }),
     undo: page => page.getByLabel('Endpoint').fill(''),
   },

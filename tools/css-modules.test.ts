@@ -10,6 +10,12 @@ const scripts = globSync('**/*.{ts,tsx}', { cwd: SOURCES })
   .filter(file => !file.endsWith('.d.ts'))
   .map(textOf)
 
+/** Names of all global classes, sorted. */
+function globalNames(): string[] {
+  const sheets = globSync('{styles,offline}/*.css', { cwd: SOURCES }).flatMap(file => classesIn(textOf(file)))
+  return [...new Set([...sheets, ...modules.flatMap(file => globalClassesIn(textOf(file)))])].sort()
+}
+
 it('finds the classes of a module, without those of other sheets', () => {
   const css = `/* .comment */
     .row > :global(.btn:not(.icon)), .row:not(.wide) { content: ".text"; opacity: 0.5 }
@@ -18,14 +24,31 @@ it('finds the classes of a module, without those of other sheets', () => {
 })
 
 it('has at most 60 global classes, each with a name that says what it is, and all of them in use', () => {
-  const sheets = globSync('{styles,offline}/*.css', { cwd: SOURCES }).flatMap(file => classesIn(textOf(file)))
-  const names = [...new Set([...sheets, ...modules.flatMap(file => globalClassesIn(textOf(file)))])].sort()
+  const names = globalNames()
   expect(names.length).toBeLessThanOrEqual(60)
   expect(names.filter(name => name.length < 3 || /^(tbl|btn|idc|ico|lbl|sr)(?![a-z])/.test(name))).toEqual([])
   const pages = globSync('**/*.html', { cwd: join(SOURCES, '..'), exclude: ['dist'] })
   const texts = [...scripts, ...pages.map(file => readFileSync(join(SOURCES, '..', file), 'utf8'))]
   const isUsed = (name: string) => texts.some(text => new RegExp(`["'\`\\s]${name}["'\`\\s]`).test(text))
   expect(names.filter(name => !isUsed(name))).toEqual([])
+})
+
+it('has the classes that browser tests and benches look for', () => {
+  const own = modules.flatMap(file =>
+    classesIn(textOf(file)).map(name => `${basename(file, '.module.css')}-${name}`),
+  )
+  const known = new Set([...own, ...globalNames()])
+  const folder = join(import.meta.dirname, '..')
+  const missing = globSync('{e2e,bench}/*.ts', { cwd: folder }).flatMap(file => {
+    const calls = readFileSync(join(folder, file), 'utf8').matchAll(
+      /(?:locator|querySelector(?:All)?|closest|matches|ready:)\(?\s*(['"`])([^\n]+?)\1/g,
+    )
+    const names = [...calls].flatMap(([, , selector]) => [
+      ...selector!.matchAll(/(?<![\w/])\.([a-zA-Z][\w-]*)/g),
+    ])
+    return names.flatMap(([, name]) => (known.has(name!) ? [] : [`${file}: ${name}`]))
+  })
+  expect(missing).toEqual([])
 })
 
 it('names each CSS Module differently, since class names in the browser begin with the name of the file', () => {
