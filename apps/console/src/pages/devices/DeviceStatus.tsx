@@ -1,9 +1,10 @@
 import { useNow } from '../../lib/app/clock.ts'
+import { lookUp } from '../../lib/app/look-up.ts'
 import { AsOf } from '../../ui/app/AsOf.tsx'
 import { Mark } from '../../ui/app/Mark.tsx'
 
 /** Mark and word for a connected device that is not healthy, keyed by the status that the hub sends (docs/protocol.md 4.3). */
-const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: string }>> = {
+const HEALTH_WORDS: Readonly<Record<string, { state: 'warning' | 'error'; word: string } | undefined>> = {
   warning: { state: 'warning', word: 'Warning' },
   error: { state: 'error', word: 'Error' },
 }
@@ -24,7 +25,7 @@ export function DeviceStatus({
   hasSharedIdentity = false,
   certificateEndsAt,
 }: DeviceStatusProps) {
-  const health = isConnected && status ? HEALTH_WORDS[status] : undefined
+  const health = isConnected && status ? lookUp(HEALTH_WORDS, status, undefined) : undefined
   return (
     <span className="status">
       <Mark state={isConnected ? 'on' : 'off'}>

@@ -19,6 +19,7 @@ const action = (values: Partial<BulkAction>): BulkAction => ({
 
 it.each([
   [action({}), '18 accepted, 2 refused'],
+  [action({ kind: 'constructor' as never }), '18 done, 2 refused'],
   [action({ kind: 'Reject', succeededCount: 1204, skippedCount: 0 }), '1,204 rejected'],
   [action({ kind: 'Delete', succeededCount: 0, skippedCount: 1, failedCount: 1 }), '0 deleted, 2 refused'],
 ])('names the result of a bulk action: %#', (one, words) => {

@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted, formatCount } from '../../../lib/app/format.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
 
 /** A bulk action, as the hub returns it. */
 export type BulkAction = ActionOutput<'devices_GetBulkAction'>
@@ -29,12 +30,12 @@ const DOING: Record<string, string> = {
 
 /** Word for a succeeded item: "accepted", "rejected" or "deleted"; "done" for a kind of a newer hub. */
 export function doneWord(kind: BulkKind): string {
-  return DONE[kind] ?? 'done'
+  return lookUp(DONE, kind, 'done')
 }
 
 /** Word for a running action: "Accepting", "Rejecting" or "Deleting"; the name of a kind of a newer hub. */
 export function doingWord(kind: BulkKind): string {
-  return DOING[kind] ?? kind
+  return lookUp(DOING, kind, kind)
 }
 
 /** Items of a preview: "2 certificates", or "2 devices" for a deletion. */

@@ -12,6 +12,8 @@ it.each([
   [{ kinds: ['boolean'] }, 'true or false'],
   [{ kinds: ['number', 'string'], lowest: 1, highest: 2 }, 'number, text, 2 values'],
   [{ kinds: ['object'] }, 'object, 2 values'],
+  [{ kinds: ['binary'] }, 'binary, 2 values'],
+  [{ kinds: ['string', 'constructor'] }, 'text, constructor, 2 values'],
   [{}, 'large values'],
 ])('says of %j: %s', (name, words) => {
   expect(propertyWords({ ...NAME, ...name } as never)).toBe(words)

@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { counted } from '../../../lib/app/format.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
 
 type PropertyName = ActionOutput<'projects_QueryPropertyNames'>['names'][number]
 
@@ -21,7 +22,7 @@ export function propertyWords({ kinds, lowest, highest, distinctCount, example }
   const [kind] = kinds
   if (kind === undefined) return 'large values'
   if (kinds.length > 1)
-    return `${kinds.map(one => KINDS[one]).join(', ')}, ${counted(distinctCount, 'value')}`
+    return `${kinds.map(one => lookUp(KINDS, one, one)).join(', ')}, ${counted(distinctCount, 'value')}`
   if (kind === 'number' && lowest !== undefined && highest !== undefined) {
     const numbers = new Intl.NumberFormat('en-US', { maximumSignificantDigits: 6 })
     return lowest === highest
@@ -31,5 +32,5 @@ export function propertyWords({ kinds, lowest, highest, distinctCount, example }
   if (kind === 'string' && example !== undefined && DATE.test(example))
     return `date, for example “${example}”`
   if (kind === 'boolean' || kind === 'null') return KINDS[kind]
-  return `${KINDS[kind]}, ${counted(distinctCount, 'value')}`
+  return `${lookUp(KINDS, kind, kind)}, ${counted(distinctCount, 'value')}`
 }

@@ -11,8 +11,7 @@ import { useCopy } from '../../../ui/use-copy.ts'
 import { exactTimes } from '../../audit/shared/log-time.ts'
 import styles from './JobDetail.module.css'
 import { isFailed, type Job, type JobKind } from './job.ts'
-import { comingTime, errorSentence, failureSentence, jobName } from './job-sentences.ts'
-import { JOB_WORDS } from './job-words.ts'
+import { comingTime, errorSentence, failureSentence, jobName, wordsOf } from './job-sentences.ts'
 
 type JobDetailProps = { job: Job; kind: JobKind | undefined }
 
@@ -24,7 +23,7 @@ export function JobDetail({ job, kind }: JobDetailProps) {
   const failing = kind?.failing
   const isRow = isFailed(job)
   const isOneOfRow = isRow && failing !== undefined && finishedAt !== undefined && finishedAt >= failing.since
-  const harm = JOB_WORDS[job.job]?.harm
+  const harm = wordsOf(job.job)?.harm
   return (
     <div className={shared.details}>
       {error !== undefined && (

@@ -9,8 +9,7 @@ import { StateBadge } from '../../../ui/lazy/StateBadge.tsx'
 import { Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import styles from './JobsPage.module.css'
 import { JOB_LOOKS, type Job } from './job.ts'
-import { errorSentence } from './job-sentences.ts'
-import { JOB_WORDS } from './job-words.ts'
+import { errorSentence, wordsOf } from './job-sentences.ts'
 
 /** Columns of the jobs. The type takes the remaining width. */
 export const JOB_COLUMNS: readonly Column[] = [
@@ -29,7 +28,7 @@ type JobRowProps = { job: Job; isOpen: boolean; onOpen: () => void }
 /** A job in the list. */
 export function JobRow({ job, isOpen, onOpen }: JobRowProps) {
   const { jobId, createdAt, job: kind, queued, status, durationMs, attempts, retryLimit = 0 } = job
-  const words = JOB_WORDS[kind]?.name
+  const words = wordsOf(kind)?.name
   return (
     <Row>
       <Cell>

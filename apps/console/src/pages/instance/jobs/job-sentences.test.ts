@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import type { Job } from './job.ts'
-import { comingTime, errorSentence, failureSentence, intervalInWords } from './job-sentences.ts'
+import { comingTime, errorSentence, failureSentence, intervalInWords, jobName } from './job-sentences.ts'
 import { JOB_WORDS } from './job-words.ts'
 
 const OPERATING = join(import.meta.dirname, '../../../../../../docs/operating.md')
@@ -50,6 +50,8 @@ it('says what does not happen since when', () => {
     'Unused files cannot be removed since 04:10.',
   )
   expect(failureSentence('future_Job', undefined, NOW_MS)).toBe('A job of the kind future_Job failed.')
+  expect(failureSentence('constructor', undefined, NOW_MS)).toBe('A job of the kind constructor failed.')
+  expect(jobName('constructor')).toBe('constructor')
 })
 
 it('says intervals and coming times in words', () => {

@@ -1,10 +1,17 @@
 import { clockTime, sinceInWords } from '../../../lib/app/local-time.ts'
+import { lookUp } from '../../../lib/app/look-up.ts'
+import type { Words } from '../shared/words.ts'
 import type { Job } from './job.ts'
 import { JOB_WORDS } from './job-words.ts'
 
+/** Words for a kind of job, `undefined` if the console does not know it. */
+export function wordsOf(job: string): Words | undefined {
+  return lookUp<Words | undefined>(JOB_WORDS, job, undefined)
+}
+
 /** Name of a kind of job in words, or its machine name if the console does not know it. */
 export function jobName(job: string): string {
-  return JOB_WORDS[job]?.name ?? job
+  return wordsOf(job)?.name ?? job
 }
 
 /** Last error of a job, with a capital letter. The two errors that pg-boss stores when it ends an attempt itself are explained. */
@@ -31,7 +38,7 @@ export function errorSentence(job: Job): string | undefined {
 
 /** Work that is not done while jobs of a kind fail, and since when: "Unused files cannot be removed since 04:10." */
 export function failureSentence(job: string, since: string | undefined, nowMs: number): string {
-  const failed = JOB_WORDS[job]?.failed ?? `A job of the kind ${job} failed`
+  const failed = wordsOf(job)?.failed ?? `A job of the kind ${job} failed`
   return `${failed}${since === undefined ? '' : ` since ${sinceInWords(Date.parse(since), nowMs)}`}.`
 }
 
