@@ -1,4 +1,4 @@
-import type { Page } from 'playwright-core'
+import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { changeDatabase } from './hub-child.ts'
 import {
@@ -228,6 +228,42 @@ it('lists the shortcuts in a sheet, where they can be turned off permanently', a
   await page.setViewportSize({ width: 1440, height: 1000 })
   expect(stage.faults).toEqual([])
 })
+
+it('leaves the keys of an input method that composes a character to it', async () => {
+  await page.goto(`${project}/devices`)
+  const filter = page.getByLabel('Filter devices')
+  await filter.fill('gateway-0001')
+  await row(nameOf(1)).waitFor()
+  await composed(filter, 'Escape')
+  expect(await filter.inputValue()).toBe('gateway-0001')
+  await filter.press('Escape')
+  expect(await filter.inputValue()).toBe('')
+
+  await page.goto(`${organization}/log`)
+  await page.getByRole('button', { name: /^Kind/ }).click()
+  const search = page.getByRole('searchbox', { name: 'Find a kind or type' })
+  await search.fill('projects_')
+  await composed(search, 'Enter')
+  expect(await search.inputValue()).toBe('projects_')
+  expect(page.url()).not.toContain('projects_')
+
+  await page.goto(`${project}/devices`)
+  await row(nameOf(1)).waitFor()
+  await page.keyboard.press('Control+k')
+  const palette = page.getByRole('combobox', { name: 'Jump to' })
+  await palette.fill('settings')
+  await page.getByRole('option').first().waitFor()
+  await composed(palette, 'Enter')
+  await composed(palette, 'Escape')
+  expect(await palette.inputValue()).toBe('settings')
+  expect(page.url()).toContain('/devices')
+  await page.keyboard.press('Escape')
+  await page.keyboard.press('Escape')
+})
+
+/** Presses a key in a field while an input method composes a character there. */
+const composed = (field: Locator, key: string) =>
+  field.dispatchEvent('keydown', { key, isComposing: true, bubbles: true, cancelable: true })
 
 const heading = (name: string) => page.getByRole('heading', { level: 1, name, exact: true }).waitFor()
 const nameOf = (at: number) => `gateway-${String(at).padStart(4, '0')}`

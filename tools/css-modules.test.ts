@@ -39,7 +39,7 @@ it('has the classes that browser tests and benches look for', () => {
   )
   const known = new Set([...own, ...globalNames()])
   const folder = join(import.meta.dirname, '..')
-  const missing = globSync('{e2e,bench}/*.ts', { cwd: folder }).flatMap(file => {
+  const missing = globSync('{e2e,bench,apps/console/src}/**/*.{ts,tsx}', { cwd: folder }).flatMap(file => {
     const calls = readFileSync(join(folder, file), 'utf8').matchAll(
       /(?:locator|querySelector(?:All)?|closest|matches|ready:)\(?\s*(['"`])([^\n]+?)\1/g,
     )

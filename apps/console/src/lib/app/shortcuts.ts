@@ -61,7 +61,7 @@ function find(keys: string): Shortcut | undefined {
 
 function onKeyDown(event: KeyboardEvent) {
   const isOthers = event.defaultPrevented || event.ctrlKey || event.metaKey || event.altKey
-  if (!areOn.get() || isOthers || event.isComposing || isTaken(event.target)) return
+  if (!areOn.get() || isOthers || isTaken(event.target)) return
   // With Caps Lock, `event.key` is upper case without Shift, so it is converted to lower case.
   const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key
   const isSecond = event.timeStamp - before.atMs < SECOND_KEY_MS
@@ -72,7 +72,7 @@ function onKeyDown(event: KeyboardEvent) {
 
 /** Whether an open dialog, popover, menu or an input field handles the keys, so that shortcuts must not run. */
 function isTaken(target: EventTarget | null): boolean {
-  if (document.querySelector('dialog[open], [role=dialog], [role=menu], .menu-loading')) return true
+  if (document.querySelector('dialog[open], [role=dialog], [role=menu], [data-menu-loading]')) return true
   if (target instanceof HTMLInputElement && target.type === 'checkbox') return false
   return (
     target instanceof HTMLElement &&
@@ -80,5 +80,14 @@ function isTaken(target: EventTarget | null): boolean {
   )
 }
 
+/** Safari ends a composition before the key that ended it, and marks that key only by its code. */
+const COMPOSED_KEY_CODE = 229
+
+/** Keeps keys from the whole console while an input method composes a character: Enter and Escape choose or drop the character then. */
+function leaveToInputMethod(event: KeyboardEvent) {
+  if (event.isComposing || event.keyCode === COMPOSED_KEY_CODE) event.stopPropagation()
+}
+
+window.addEventListener('keydown', leaveToInputMethod, true)
 document.addEventListener('keydown', onKeyDown)
 window.addEventListener('storage', ({ key }) => key === STORED_AS && areOn.set(read()))

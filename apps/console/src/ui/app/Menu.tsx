@@ -125,7 +125,7 @@ export function Menu({ trigger, align = 'start', filterLabel, children }: MenuPr
           </OpenMenu>
         ) : (
           // Exists while the code of the open menu loads. Shortcuts of the page are then off, because pressed keys are meant for the menu.
-          <span className="menu-loading" hidden />
+          <span data-menu-loading hidden />
         ))}
     </span>
   )

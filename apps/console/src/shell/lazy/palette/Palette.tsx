@@ -80,7 +80,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
       const { selectionStart, selectionEnd } = event.currentTarget
       if (!current?.id || selectionStart !== selectionEnd) return
       copy(current.id)
-    } else if (event.key === 'Enter' && !event.nativeEvent.isComposing) {
+    } else if (event.key === 'Enter') {
       // Results of an earlier, shorter text stay on screen during a search. Enter does not open the first of them but waits for the hub.
       const isEarly =
         found.isPending && searched !== '' && (!current || (current === options[0] && current.isFound))
