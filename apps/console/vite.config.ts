@@ -108,6 +108,25 @@ export default defineConfig({
               minShareCount: 2,
               priority: 1,
             },
+            // The page of a device would otherwise be of two dozen small files that it shares with others. `parts` has parts of pages, `device` what
+            // pages of devices share, `device-queries` what the loader sends. `exact-json` is requested alone by the list.
+            { name: 'exact-json', test: /exact-json/, priority: 2 },
+            {
+              name: 'device-queries',
+              test: /devices\/detail\/(prefetch-device|device-queries|property-names)\./,
+              priority: 2,
+            },
+            {
+              name: 'parts',
+              test: /ui\/lazy\/(Breadcrumb|DangerZone|Elapsed|EntityHead|FactList|FoldButton|JsonValue|Moment|NewEntriesButton|SaveBar|SectionBoundary|SheetSkeleton|StateBadge|Table|UsedBar)\.|repositories\/shared\/VersionLink\./,
+              minShareCount: 2,
+              priority: 1,
+            },
+            {
+              name: 'device',
+              test: /pages\/devices\/(detail\/(?!timeline\/)|SameError|tab-row|next-steps)|pages\/approvals\/shared\//,
+              minShareCount: 2,
+            },
           ],
         },
       },

@@ -7,6 +7,7 @@ import { instanceActions } from '../../instance/log-sentences.ts'
 import { organizationActions } from '../../organizations/log-sentences.ts'
 import { projectActions } from '../../projects/log-sentences.ts'
 import { repositoryActions } from '../../repositories/log-sentences.ts'
+import { viewActions } from '../../views/log-sentences.ts'
 import type { LoggedInputs, SentenceRow, WithKnownFields } from '../shared/sentence-row.ts'
 
 const rows = {

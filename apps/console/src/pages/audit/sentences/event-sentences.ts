@@ -7,6 +7,7 @@ import { instanceEvents } from '../../instance/log-sentences.ts'
 import { organizationEvents } from '../../organizations/log-sentences.ts'
 import { projectEvents } from '../../projects/log-sentences.ts'
 import { repositoryEvents } from '../../repositories/log-sentences.ts'
+import { viewEvents } from '../../views/log-sentences.ts'
 import type { LoggedEvents, SentenceRow, WithKnownFields } from '../shared/sentence-row.ts'
 
 const rows = {
