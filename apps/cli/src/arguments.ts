@@ -1,5 +1,5 @@
 import { isJsonObject, parseExact } from '@muster/actions/exact-json'
-import { type JsonExpr, PredicateTextError, problemsOf, readPredicate } from '@muster/predicates'
+import { isLabelKey, type JsonExpr, PredicateTextError, problemsOf, readPredicate } from '@muster/predicates'
 import { InvalidArgumentError } from 'commander'
 
 /** Returns a parser for an option whose value is a whole number from `min` to `max`. */
@@ -33,6 +33,22 @@ export function jsonObject(text: string): Record<string, unknown> {
 export function boolean(text: string): boolean {
   if (text === 'true' || text === 'false') return text === 'true'
   throw new InvalidArgumentError('Expected true or false.')
+}
+
+/** Changes of labels: values by key to set, and keys to remove. */
+export type LabelChanges = { set: Record<string, string>; remove: string[] }
+
+/** Adds a change of a label, `KEY=VALUE` or `KEY-`, to the changes before it. */
+export function labelChange(text: string, before: LabelChanges | undefined): LabelChanges {
+  const { set, remove } = before ?? { set: {}, remove: [] }
+  const [key, value] = [text.replace(/=.*$|-$/s, ''), /=(.*)$/s.exec(text)?.[1]]
+  if (!isLabelKey(key) || (value === undefined && !text.endsWith('-')))
+    throw new InvalidArgumentError(
+      'Expected KEY=VALUE to set a label or KEY- to remove it. A key has small letters, digits, dots, dashes and underscores.',
+    )
+  if (Object.hasOwn(set, key) || remove.includes(key))
+    throw new InvalidArgumentError(`The label ${key} is named twice.`)
+  return value === undefined ? { set, remove: [...remove, key] } : { set: { ...set, [key]: value }, remove }
 }
 
 /** Parses the text form of a predicate (docs/predicates.md) and checks its types. */

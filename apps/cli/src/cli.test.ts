@@ -50,6 +50,9 @@ describe('usage', () => {
     [['devices', 'nonsense'], 'unknown command'],
     [['devices', 'info'], "missing required argument 'device'"],
     [['devices', 'properties', 'set', 'd', 'name', '{'], 'Expected JSON'],
+    [['devices', 'label', 'd', 'site'], 'Expected KEY=VALUE'],
+    [['devices', 'label', 'd', 'Site=a'], 'Expected KEY=VALUE'],
+    [['devices', 'label', 'd', 'site=a', 'site-'], 'The label site is named twice'],
     [['devices', 'events', 'list', 'd', '--limit', '0'], 'Expected a whole number from 1 to 1000'],
     [['devices', 'certificates', 'set-status', 'c', 'fine'], 'Allowed choices are'],
     [['projects', 'devices', 'list', 'p', '--status', 'lost'], 'Allowed choices are'],
@@ -315,6 +318,14 @@ describe('projects and devices', () => {
       out: 'Renamed.\n',
     })
     expect(await jsonInProcess('devices', 'info', device.deviceId)).toMatchObject({ name: 'Pump 1' })
+    const label = (...changes: string[]) => inProcess(['devices', 'label', device.deviceId, ...changes])
+    expect(await label()).toMatchObject({ code: 0, out: 'No labels.\n' })
+    expect(await label('site=pier4', 'note=a=b', 'ring-')).toMatchObject({
+      code: 0,
+      out: 'note=a=b\nsite=pier4\n',
+    })
+    expect(await label('note-')).toMatchObject({ code: 0, out: 'site=pier4\n' })
+    expect(await jsonInProcess('devices', 'label', device.deviceId)).toEqual({ labels: { site: 'pier4' } })
     await device.invoke('devices_SetProperty', {
       deviceId: device.deviceId,
       name: 'a.b',

@@ -15,6 +15,7 @@ import {
   UserId,
   UserSessionId,
 } from './ids.ts'
+import { LabelsOutput } from './labels.ts'
 import {
   MAX_CERTIFICATE_LENGTH,
   MAX_CURSOR_LENGTH,
@@ -205,6 +206,7 @@ export const devices = {
         .string()
         .optional()
         .describe('Last error of its update with `#` in place of numbers and ids, as in lists of devices.'),
+      labels: LabelsOutput.optional().describe('Labels that people have given to it; absent without any.'),
       /** Limits that the device exceeded within the last 30 days, the latest first. */
       limitHits: z.array(LimitHit),
       /**

@@ -30,6 +30,7 @@ import {
   ProjectId,
   RepositoryId,
 } from './ids.ts'
+import { LabelsOutput } from './labels.ts'
 import {
   CERTIFICATE_ENDS_SOON_DAYS,
   MAX_COUNTED_FILTERS,
@@ -278,7 +279,7 @@ export const projects = {
         'False omits `total` when there are more pages: counting all devices takes longer than reading a page.',
       ),
       columns: optional(z.array(PropertyPath).max(MAX_PROPERTY_COLUMNS)).describe(
-        'Paths of properties to answer in `properties`.',
+        'Paths of properties to answer in `properties`; `dev.muster.labels.site` is the label `site`.',
       ),
     }),
     output: z.object({
@@ -315,7 +316,11 @@ export const projects = {
             .optional()
             .describe('Present and true while machines take its connection over from each other.'),
           certificateEndsAt: CertificateEndsAt,
-        } satisfies Record<DeviceMember | 'currentConnectionDurationSecs' | 'properties', z.ZodType>),
+          labels: LabelsOutput.optional().describe('Absent without a label.'),
+        } satisfies Record<
+          DeviceMember | 'currentConnectionDurationSecs' | 'properties' | 'labels',
+          z.ZodType
+        >),
       ),
       memberColumns: z
         .array(z.string())

@@ -6,6 +6,7 @@ import type { Action } from './define.ts'
 import { devicePage } from './device-page.ts'
 import { devices } from './devices.ts'
 import { instance } from './instance.ts'
+import { labels } from './labels.ts'
 import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
@@ -19,6 +20,7 @@ export const actions = {
   ...projects,
   ...devices,
   ...devicePage,
+  ...labels,
   ...bulkActions,
   ...repositories,
   ...software,

@@ -36,7 +36,7 @@ export type JsonExpr =
 
 /** Prefix of the names of a device's fields. No property can have such a name. */
 export const FIELD_PREFIX = 'dev.muster.device.'
-/** Property with the labels of a device. */
+/** Property with the labels of a device: an object whose members are texts. Only people write it. */
 export const LABELS = 'dev.muster.labels'
 
 /** Most expressions in a predicate, and deepest nesting. */

@@ -24,12 +24,14 @@ export {
   type Json,
   type JsonExpr,
   type JsonPath,
+  LABELS,
   MAX_AGO_SECS,
   MAX_EXPRS,
   MAX_PATH,
   MAX_PREDICATE_LENGTH,
   partsOf,
 } from './expr.ts'
+export { isLabelKey, LABEL_KEY_TEXT } from './label-key.ts'
 export { printPredicate } from './print-text.ts'
 export { PredicateTextError, readPredicate } from './read-text.ts'
 export { MAX_REQUIREMENT_LENGTH, readRequirement } from './version-requirement.ts'

@@ -4,6 +4,7 @@ import { auditRows } from './audit.ts'
 import { bulkActionRows } from './bulk-actions.ts'
 import { deviceRows } from './devices.ts'
 import { instanceRows } from './instance.ts'
+import { labelRows } from './labels.ts'
 import { organizationRows } from './organizations.ts'
 import { projectRows } from './projects.ts'
 import { repositoryRows } from './repositories.ts'
@@ -20,6 +21,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...organizationRows,
   ...projectRows,
   ...deviceRows,
+  ...labelRows,
   ...bulkActionRows,
   ...repositoryRows,
   ...softwareRows,

@@ -1,5 +1,5 @@
 import { Argument, type Command, Option } from 'commander'
-import { boolean, json, wholeNumber } from '../arguments.ts'
+import { boolean, json, type LabelChanges, labelChange, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
@@ -36,6 +36,20 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
     .description('rename a device; without a name, remove its name')
     .action(async (deviceId: string, name: string | undefined, _: object, command: Command) => {
       print(command, await invoke(command, 'devices_SetName', { deviceId, name: name ?? null }), 'Renamed.')
+    })
+  group
+    .command('label <device>')
+    .argument('[changes...]', 'KEY=VALUE to set a label, KEY- to remove it', labelChange)
+    .description('set and remove labels of a device, and show them all; without changes, show them')
+    .action(async (deviceId: string, changes: LabelChanges | [] | undefined, _: object, command: Command) => {
+      const { labels = {} } =
+        changes && 'set' in changes
+          ? await invoke(command, 'devices_SetLabels', { deviceId, ...changes })
+          : await invoke(command, 'devices_GetDetails', { deviceId })
+      const lines = Object.entries(labels)
+        .map(([key, value]) => `${key}=${value}`)
+        .toSorted()
+      print(command, { labels }, lines.length > 0 ? lines.join('\n') : 'No labels.')
     })
   group
     .command('delete <device>')

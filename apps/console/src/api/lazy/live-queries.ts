@@ -5,6 +5,7 @@ import { auditQueries } from '../../pages/audit/live-queries.ts'
 import { bulkQueries } from '../../pages/bulk/live-queries.ts'
 import { timelineQueries } from '../../pages/devices/detail/timeline/live-queries.ts'
 import { deviceQueries } from '../../pages/devices/live-queries.ts'
+import { labelQueries } from '../../pages/labels/live-queries.ts'
 import { organizationQueries } from '../../pages/organizations/live-queries.ts'
 import { projectQueries } from '../../pages/projects/live-queries.ts'
 import { repositoryQueries } from '../../pages/repositories/live-queries.ts'
@@ -19,6 +20,7 @@ export const LIVE_QUERIES = {
   ...bulkQueries,
   ...timelineQueries,
   ...deviceQueries,
+  ...labelQueries,
   ...organizationQueries,
   ...projectQueries,
   ...repositoryQueries,

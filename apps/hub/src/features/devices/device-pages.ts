@@ -5,6 +5,7 @@ import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
+import { labelOfDevice, labelOfPath, labelsOfDevice } from '../labels/index.ts'
 import { matchesFilter } from './device-filter.ts'
 import { DEVICE_SQL, LAST_SEEN_ORDER, PROBLEM_ORDER, UPDATE_SQL } from './device-sql.ts'
 import { hasAllNameKeys } from './name-keys.ts'
@@ -46,10 +47,14 @@ const UPDATE_OF_PAGE = sql`(select ${UPDATE} from device_update u where u.device
  */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, and the fields of the update. */
+/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, the fields of the update, and the labels. */
 export type DeviceRow = {
   [Name in keyof typeof DEVICE_SQL]: (typeof DEVICE_SQL)[Name] extends RawBuilder<infer Value> ? Value : never
-} & { texts: (string | null)[] | null; update: (string | null)[] | null }
+} & {
+  texts: (string | null)[] | null
+  update: (string | null)[] | null
+  labels: Record<string, string> | null
+}
 
 /** Value of a field of the device's update as text; `undefined` if the device reports none. */
 export function updateText({ update }: DeviceRow, name: keyof typeof UPDATE_SQL): string | undefined {
@@ -64,13 +69,25 @@ async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: 
     db
       .selectFrom('device as d')
       // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
-      .$if(isWhole, query => query.leftJoin('device_update as u', 'u.device_id', 'd.device_id'))
+      .$if(isWhole, query =>
+        query.leftJoin('device_update as u', 'u.device_id', 'd.device_id').leftJoin(
+          db
+            .selectFrom('device_label as l')
+            .where('l.project_id', '=', projectId)
+            .groupBy('l.device_id')
+            .select(['l.device_id', sql`jsonb_object_agg(l.key, l.value)`.as('labels')])
+            .as('labels_of'),
+          'labels_of.device_id',
+          'd.device_id',
+        ),
+      )
       .where('d.project_id', '=', projectId)
       .where(await matchesFilter(db, filter, projectId))
       .select([
         ...fields.map(name => selected(name, isWhole).as(name)),
         columnTexts(columns).as('texts'),
         (isWhole ? UPDATE_IF_ANY : UPDATE_OF_PAGE).as('update'),
+        (isWhole ? sql`labels_of.labels` : labelsOfDevice).as('labels'),
       ])
       .$castTo<DeviceRow>()
   )
@@ -170,9 +187,11 @@ async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
   const isByVersion = sort === 'currentVersion' || sort === '-currentVersion'
-  if (property === undefined && !isByVersion) {
+  const label = property === undefined ? undefined : labelOfPath(property)
+  if ((property === undefined && !isByVersion) || label !== undefined) {
+    const sorts = label === undefined ? SORTS : { [`=${property}`]: labelOrder(label, sort.startsWith('-')) }
     const counting = countTotal === false ? 'whole' : 'along'
-    return queryPage(query, { ...page, countTotal: counting }, SORTS, sql`d.device_id`, 'firstSeen')
+    return queryPage(query, { ...page, countTotal: counting }, sorts, sql`d.device_id`, 'firstSeen')
   }
   const found =
     property === undefined
@@ -181,6 +200,15 @@ async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
   if (input.limit === undefined || input.cursor !== undefined) return found
   if (found.nextCursor === undefined) return { ...found, total: found.rows.length }
   return countTotal === false ? found : { ...found, total: await countRows(query) }
+}
+
+/** Order by the value of a label. Devices without it are last in both sort directions. */
+function labelOrder(key: string, isDescending: boolean): SortKey {
+  const value = labelOfDevice(key)
+  return {
+    by: isDescending ? sql`coalesce('1' || ${value}, '0')` : sql`coalesce('0' || ${value}, '1')`,
+    type: 'text',
+  }
 }
 
 /** Texts of the property columns, in the order of `columns`. Null if there are no property columns. */

@@ -7,11 +7,13 @@ import {
   type Json,
   type JsonExpr,
   type JsonPath,
+  LABELS,
   partsOf,
   readRequirement,
 } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import type { Db } from '../../platform/database/client/connection.ts'
+import { hasLabel, labelOfDevice, labelsOfDevice } from '../labels/index.ts'
 import { DEVICE_SQL, LAST_END, UPDATE_SQL } from './device-sql.ts'
 
 type Sql = RawBuilder<unknown>
@@ -122,8 +124,15 @@ class PredicateSql {
         return jsonb(expr.value)
       case 'NamedValue':
         return this.#orDefault(this.#named(expr.name), expr.default)
-      case 'Get':
-        return this.#orDefault(atPath(this.#value(expr.expr), expr.path), expr.default)
+      case 'Get': {
+        const label = labelOf(expr)
+        return this.#orDefault(
+          label === undefined
+            ? atPath(this.#value(expr.expr), expr.path)
+            : sql`to_jsonb(${labelOfDevice(label)})`,
+          expr.default,
+        )
+      }
       case 'Ago':
         return jsonb(this.#ago(expr.secs))
       case 'Current':
@@ -140,6 +149,7 @@ class PredicateSql {
   #named(name: string): Sql {
     const field = fieldOf(name)
     if (field !== undefined) return this.#fieldJson(field as DeviceFieldName)
+    if (name === LABELS) return labelsOfDevice
     return sql`(select p.value_json from device_property p where p.device_id = d.device_id and p.name = ${name})`
   }
 
@@ -169,6 +179,8 @@ class PredicateSql {
     const field = expr.kind === 'NamedValue' && !expr.default ? fieldOf(expr.name) : undefined
     if (field !== undefined && path.length === 0)
       return sql`${this.#field(field as DeviceFieldName)} is not null`
+    const label = labelOf({ kind: 'Get', expr, path })
+    if (label !== undefined) return hasLabel(label)
     return sql`${atPath(this.#value(expr), path)} is not null`
   }
 
@@ -196,6 +208,7 @@ class PredicateSql {
   #comparison(left: JsonExpr, kind: Comparison, right: JsonExpr, isLoose: boolean): Sql {
     return (
       this.#comparedField(left, kind, right) ??
+      (isLoose ? comparedLabel(left, kind, right) : undefined) ??
       (isLoose ? this.#comparedProperty(left, kind, right) : undefined) ??
       compared(this.#value(left), kind, this.#value(right))
     )
@@ -231,6 +244,20 @@ class PredicateSql {
       select from device_property p where p.device_id = d.device_id and p.name = ${left.name}
          and jsonb_scalar(p.value_json) ${OPERATORS[kind]} ${jsonb(right.value)}${isNumber})`
   }
+}
+
+/** Key of the label that an expression reads; undefined for other expressions. */
+function labelOf(expr: JsonExpr): string | undefined {
+  if (expr.kind !== 'Get' || expr.expr.kind !== 'NamedValue' || expr.expr.name !== LABELS) return undefined
+  const [key] = expr.path
+  return expr.path.length === 1 && typeof key === 'string' && !expr.expr.default ? key : undefined
+}
+
+/** A label that equals a text. The index of labels serves this comparison. */
+function comparedLabel(left: JsonExpr, kind: Comparison, right: JsonExpr): Sql | undefined {
+  const label = left.kind === 'Get' && !left.default ? labelOf(left) : undefined
+  if (label === undefined || kind !== 'Equals' || right.kind !== 'Literal') return undefined
+  return typeof right.value === 'string' ? hasLabel(label, sql`l.value = ${right.value}`) : undefined
 }
 
 const OPERATORS: Record<Comparison, Sql> = {

@@ -1,4 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
+import { labelOfDevice, labelOfPath } from '../labels/index.ts'
 
 /** Maximum length, in characters, of a value in a column of a device list. */
 const COLUMN_CHARS = 200
@@ -23,10 +24,12 @@ function readings(path: string): { names: string[]; members: string[] } {
 
 /**
  * Text of the value at a path, cut to 200 characters: strings without quotes, other values as JSON, null if the device has no such value.
- * The first character is `=` for a property, and `.` for a member of a property's JSON value. The surrounding query must use the alias `d`
+ * The first character is `=` for a property or a label, and `.` for a member of a property's JSON value. The surrounding query must use the alias `d`
  * for `device`. PostgreSQL evaluates this subquery after sort and limit, so only for a page's rows.
  */
 export function columnText(path: string): RawBuilder<string | null> {
+  const label = labelOfPath(path)
+  if (label !== undefined) return sql<string | null>`'=' || left(${labelOfDevice(label)}, ${COLUMN_CHARS})`
   const { names, members } = readings(path)
   return sql<string | null>`(
     select case r.member when '' then '=' else '.' end || left(case

@@ -1,6 +1,8 @@
+import { LABELS } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { partPattern } from '../../platform/database/client/page.ts'
+import { labelOfPath } from '../labels/index.ts'
 import { UPDATE_SQL } from './device-sql.ts'
 
 /** Maximum number of devices whose properties are read for suggestions. */
@@ -51,7 +53,10 @@ function newestDevices(projectId: string, condition: RawBuilder<boolean>, max: n
     order by d.first_seen desc, d.device_id desc limit ${max}`
 }
 
-/** Suggests names of properties that contain the given text and, unless `namesOnly` is true, paths of members in their JSON values. */
+/**
+ * Suggests names of properties that contain the given text, each label as `dev.muster.labels.` with its key and, unless `namesOnly` is true,
+ * paths of members in their JSON values.
+ */
 export async function suggestNames(
   tx: Tx,
   projectId: string,
@@ -92,7 +97,7 @@ export function namesQuery(
       union all
       select l.device_id, l.path || '.' || m.key, m.value, l.level + 1
         from leaf l cross join lateral jsonb_each(l.value) m
-       where jsonb_typeof(l.value) = 'object' and l.level < ${levels} and m.key ~ ${MEMBER}
+       where jsonb_typeof(l.value) = 'object' and (l.level < ${levels} and m.key ~ ${MEMBER} or l.level = 0 and l.path = ${LABELS})
     ), grouped as (
       select path, array_remove(array_agg(distinct jsonb_typeof(value)), null) as kinds, count(distinct device_id) as devices,
              count(distinct hashtext(value::text)) as distinct_count,
@@ -131,9 +136,12 @@ export function sampledValues(
   property: string,
   condition: RawBuilder<boolean>,
 ): RawBuilder<unknown> {
+  const label = labelOfPath(property)
   const values = property.startsWith('#')
     ? fieldOfSample(UPDATE_SQL[property.slice(1) as keyof typeof UPDATE_SQL])
-    : propertyOfSample(property)
+    : label === undefined
+      ? propertyOfSample(property)
+      : sql`select l.device_id, to_jsonb(l.value) as value from sample join device_label l using (device_id) where l.key = ${label}`
   return sql`
     sample as materialized (${newestDevices(projectId, condition, MAX_DEVICES)}),
     found as materialized (${values}),

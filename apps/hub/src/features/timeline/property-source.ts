@@ -1,4 +1,5 @@
 import type { RawJson } from '@muster/actions/exact-json'
+import { LABELS } from '@muster/predicates'
 import { sql } from 'kysely'
 import { OTA_STATUS } from '../../link/telemetry/device-updates.ts'
 import { matchesText } from '../../platform/database/client/page.ts'
@@ -38,7 +39,7 @@ type Row = {
 export type PropertySourceRow = SourceRow & { name: string; version: number }
 
 /**
- * Reads the changes of all properties of a device. The index of the history has the name before the time, so the source reads the rows of
+ * Reads the changes of all properties of a device, except for its labels: an audit event says which label a person changed. The index of the history has the name before the time, so the source reads the rows of
  * one time window after another and sorts them. A window with more rows than the limit is shortened, and a window with few rows is
  * followed by a longer one.
  */
@@ -103,6 +104,7 @@ function changes(
     with c as materialized (
       select * from device_property_change c
        where c.device_id = ${deviceId} and ${comesAfter(start, sql`c.changed_at`, id)}
+         and (c.name <> ${LABELS} or c.actor ->> 'deviceId' is not null)
          and ${start ? sql`c.changed_at <= ${start.at}::timestamptz` : sql`true`}
          and ${from === undefined ? sql`true` : sql`c.changed_at >= ${from}::timestamptz`}
        ${isSorted ? sql`order by ${order}` : sql``} limit ${limit}

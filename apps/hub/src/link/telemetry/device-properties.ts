@@ -1,5 +1,6 @@
 import { ActionError } from '@muster/actions'
 import { RawJson } from '@muster/actions/exact-json'
+import { FIELD_PREFIX, LABELS } from '@muster/predicates'
 import { nameKey } from '@muster/predicates/name-key'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
@@ -16,6 +17,30 @@ export const PROPERTY_COLUMNS = ['name', 'value', 'protected', 'version', 'last_
 
 /** Property in which a device reports its health (docs/protocol.md 4.3). */
 const SYSTEM_HEALTH = 'dev.nexigon.system.health'
+
+/** Property with what a device had written as its labels, before the hub had labels. */
+export const LABELS_BEFORE = `${LABELS}.before`
+
+/** Beginning of the names of properties that people change only by actions of their own, such as `devices_SetLabels`. */
+const OF_HUB = 'dev.muster.'
+/** Property among these that people may set: alarms that the hub raises or clears for a device. */
+const ALARMS = 'dev.muster.alarms'
+
+/**
+ * Refuses a write of a property of the hub. A device writes neither its labels and the paths under which lists show them, so that it cannot choose its own rollout, nor the names under
+ * which predicates read its fields: `Forbidden`, as for a protected property. For people all of `dev.muster.` is `Invalid`.
+ */
+export function refusePropertyOfHub(name: string, caller: Caller): void {
+  if (!name.startsWith(OF_HUB)) return
+  if (caller.actor === 'Device') {
+    if (name === LABELS || name.startsWith(`${LABELS}.`) || name.startsWith(FIELD_PREFIX))
+      throw protectedError(name)
+  } else if (name !== ALARMS)
+    throw new ActionError(
+      'Invalid',
+      `name: found "${name}", which the hub keeps. ${name === LABELS ? 'Use devices_SetLabels.' : `Choose a name that does not begin with ${OF_HUB}`}`,
+    )
+}
 
 /** JSON that `json` stores and `jsonb` may refuse: escapes of NUL and of surrogates, numbers with long exponents or very many digits. */
 const SUSPECT_FOR_JSONB = /\\u(0000|[dD][89a-fA-F])|[eE][+-]?\d{4,}|\d{1000,}/

@@ -26,6 +26,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'features/devices/actions/QueryEvents.ts': [5, 'constant columns, numbers of parameters, and a day'],
   'link/telemetry/event-times.ts': [2, 'constant conditions'],
   'features/devices/device-sql.ts': [4, 'names of statuses, and a number of days, which are constant'],
+  'features/labels/device-labels.ts': [1, 'a constant subquery'],
   'features/devices/name-keys.ts': [2, 'the first characters of keys, which are constant'],
   'features/devices/version-order.ts': [2, 'sort direction and comparison by a flag'],
   'features/devices/events-by-time.ts': [5, 'constant days and times'],

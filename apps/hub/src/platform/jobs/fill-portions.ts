@@ -7,6 +7,7 @@ const KEYS = {
   devices_FillUpdates: 'devices.fillUpdates',
   devices_FillAddresses: 'devices.fillAddresses',
   devices_FillNameKeys: 'devices.fillNameKeys',
+  devices_MoveReportedLabels: 'devices.moveReportedLabels',
 } as const
 
 /** Maximum number of portions of a run once the rows of all devices were filled, so that an hourly run does not read every device. */

@@ -4,6 +4,7 @@ import { certificateActions } from '../../approvals/log-sentences.ts'
 import { bulkActions } from '../../bulk/log-sentences.ts'
 import { deviceActions } from '../../devices/log-sentences.ts'
 import { instanceActions } from '../../instance/log-sentences.ts'
+import { labelActions } from '../../labels/log-sentences.ts'
 import { organizationActions } from '../../organizations/log-sentences.ts'
 import { projectActions } from '../../projects/log-sentences.ts'
 import { repositoryActions } from '../../repositories/log-sentences.ts'
@@ -16,6 +17,7 @@ const rows = {
   ...bulkActions,
   ...deviceActions,
   ...instanceActions,
+  ...labelActions,
   ...organizationActions,
   ...projectActions,
   ...repositoryActions,

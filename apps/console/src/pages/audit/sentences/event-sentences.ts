@@ -4,6 +4,7 @@ import { certificateEvents } from '../../approvals/log-sentences.ts'
 import { bulkEvents } from '../../bulk/log-sentences.ts'
 import { deviceEvents } from '../../devices/log-sentences.ts'
 import { instanceEvents } from '../../instance/log-sentences.ts'
+import { labelEvents } from '../../labels/log-sentences.ts'
 import { organizationEvents } from '../../organizations/log-sentences.ts'
 import { projectEvents } from '../../projects/log-sentences.ts'
 import { repositoryEvents } from '../../repositories/log-sentences.ts'
@@ -16,6 +17,7 @@ const rows = {
   ...bulkEvents,
   ...deviceEvents,
   ...instanceEvents,
+  ...labelEvents,
   ...organizationEvents,
   ...projectEvents,
   ...repositoryEvents,

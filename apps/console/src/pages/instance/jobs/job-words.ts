@@ -4,6 +4,7 @@ import { accountJobs } from '../../accounts/job-words.ts'
 import { auditJobs } from '../../audit/job-words.ts'
 import { bulkJobs } from '../../bulk/job-words.ts'
 import { deviceJobs } from '../../devices/job-words.ts'
+import { labelJobs } from '../../labels/job-words.ts'
 import { organizationJobs } from '../../organizations/job-words.ts'
 import { repositoryJobs } from '../../repositories/job-words.ts'
 import { softwareJobs } from '../../software/job-words.ts'
@@ -16,6 +17,7 @@ export const JOB_WORDS: Record<string, Words> = {
   ...auditJobs,
   ...bulkJobs,
   ...deviceJobs,
+  ...labelJobs,
   ...organizationJobs,
   ...repositoryJobs,
   ...softwareJobs,

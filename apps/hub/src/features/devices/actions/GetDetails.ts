@@ -9,6 +9,7 @@ import { refusal } from '../../../platform/access/authorize.ts'
 import { select } from '../../../platform/database/client/connection.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { secsBetween, wireTime } from '../../../platform/runtime/times.ts'
+import { LABELS_OF_DEVICE } from '../../labels/index.ts'
 import { CERTIFICATE_END } from '../device-sql.ts'
 
 /** Another device that has the same certificate. */
@@ -51,6 +52,7 @@ type Row = RefusalColumns & {
   }[]
   shared_identity: StoredSharedIdentity | null
   update_error: string | null
+  labels: Record<string, string> | null
   refusals: { at: string; reason: string; address: string }[]
   limit_hits: { limit: string; message: string; count: number; firstAt: string; lastAt: string }[]
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
@@ -63,6 +65,7 @@ const DETAILS = `
            coalesce((select r.latest from device_refusals r where r.device_id = d.device_id), '[]') as refusals,
            ${SHARED_IDENTITY} as shared_identity, ${CERTIFICATE_END} as certificate_ends_at,
            (select u.error from device_update u where u.device_id = d.device_id) as update_error,
+           ${LABELS_OF_DEVICE} as labels,
            coalesce((
              select jsonb_agg(jsonb_build_object('certificateId', c.certificate_id, 'status', c.status,
                       'fingerprint', c.fingerprint, 'firstSeen', c.first_seen,
@@ -130,6 +133,7 @@ export const devices_GetDetails = handler('devices_GetDetails', async ({ db, ser
     sharedIdentity: device.shared_identity ? wireSharedIdentity(device.shared_identity) : undefined,
     certificateEndsAt: device.certificate_ends_at ? wireTime(device.certificate_ends_at) : undefined,
     updateError: device.update_error ?? undefined,
+    labels: device.labels ?? undefined,
     limitHits: device.limit_hits.map(({ firstAt, lastAt, ...hit }) => ({
       ...hit,
       firstAt: wireTime(new Date(firstAt)),

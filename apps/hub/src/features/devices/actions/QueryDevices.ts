@@ -40,6 +40,7 @@ function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
     updateState: updateText(row, 'update'),
     updateFailureCount: failures === undefined ? undefined : Number(failures),
     updateError: updateText(row, 'updateError'),
+    labels: row.labels ?? undefined,
     properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
   } satisfies Record<DeviceMember, unknown> & Record<string, unknown>
 }

@@ -1,6 +1,10 @@
 import { ActionError } from '@muster/actions'
 import { memberText } from '@muster/actions/exact-json'
-import { isShownInLists, writeProperty } from '../../../link/telemetry/device-properties.ts'
+import {
+  isShownInLists,
+  refusePropertyOfHub,
+  writeProperty,
+} from '../../../link/telemetry/device-properties.ts'
 import { checkedSize } from '../../../link/telemetry/ingest.ts'
 import { writeSubject } from '../../../platform/limits/write-budgets.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
@@ -10,6 +14,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
   async byDevice({ caller, services, inputText, transaction }, input) {
     if (input.protected !== undefined)
       throw new ActionError('Forbidden', 'Only people set whether a property is protected.')
+    refusePropertyOfHub(input.name, caller)
     const { text, sizeBytes } = sentValue(inputText)
     if (input.expectedVersion !== undefined) {
       const { writeBudgets, propertyTotals } = services
@@ -28,6 +33,7 @@ export const devices_SetProperty = handler('devices_SetProperty', {
 
   async byOthers({ tx, events, scope, caller, changed, services, inputText }, input) {
     const { deviceId, name } = input
+    refusePropertyOfHub(name, caller)
     const { text, sizeBytes } = sentValue(inputText)
     const subject = writeSubject(scope)
     services.writeBudgets.take(subject, { kind: 'property', sizes: [sizeBytes], isByOtherCaller: true })

@@ -1,0 +1,126 @@
+import { ActionError, MAX_LABELS } from '@muster/actions'
+import { isLabelKey, LABELS } from '@muster/predicates'
+import { type RawBuilder, sql } from 'kysely'
+import { LABELS_BEFORE, removeProperty, writeProperty } from '../../link/telemetry/device-properties.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
+import { type Caller, SYSTEM } from '../../platform/pipeline/caller.ts'
+
+/** Labels of a device: values by their keys. */
+export type LabelValues = Record<string, string>
+
+/** A label that was set (`value`), replaced (both) or removed (`old`). */
+export type LabelChange = { key: string; value?: string; old?: string }
+
+/** SQL of the labels of the device `d` as a JSON object, null if it has none. */
+export const LABELS_OF_DEVICE =
+  '(select jsonb_object_agg(l.key, l.value) from device_label l where l.device_id = d.device_id)'
+/** The same for a statement that is built of parts. */
+export const labelsOfDevice = sql<LabelValues | null>`${sql.raw(LABELS_OF_DEVICE)}`
+
+/** Value of a label of the device `d`, null if it has none. */
+export function labelOfDevice(key: string): RawBuilder<string | null> {
+  return sql<
+    string | null
+  >`(select l.value from device_label l where l.device_id = d.device_id and l.key = ${key})`
+}
+
+/** Condition that the device `d` has a label that meets `matches`, a condition on `l.value`. The index by key and value serves it. */
+export function hasLabel(key: string, matches: RawBuilder<unknown> = sql`true`): RawBuilder<boolean> {
+  return sql<boolean>`exists (
+    select from device_label l
+     where l.device_id = d.device_id and l.project_id = d.project_id and l.key = ${key} and ${matches})`
+}
+
+const PREFIX = `${LABELS}.`
+
+/**
+ * Key of the label that a path of a property names, such as `site` for `dev.muster.labels.site`; undefined for a path that names none. Lists,
+ * columns and suggestions take labels under these paths.
+ */
+export function labelOfPath(path: string): string | undefined {
+  const key = path.startsWith(PREFIX) ? path.slice(PREFIX.length) : ''
+  return isLabelKey(key) ? key : undefined
+}
+
+/**
+ * Changes labels of a device, each key by itself: two people who change different keys at once lose nothing. Resolves to all labels
+ * afterwards, with the changes. Throws `Invalid` if the device would have too many labels.
+ */
+export async function changeLabels(
+  tx: Tx,
+  caller: Caller,
+  deviceId: string,
+  { set, remove }: { set: Readonly<LabelValues>; remove: readonly string[] },
+): Promise<{ labels: LabelValues; changes: LabelChange[] }> {
+  const before = await lockLabels(tx, deviceId, Object.keys(set).length > 0)
+  const after = new Map(Object.entries(before))
+  for (const key of remove) after.delete(key)
+  for (const [key, value] of Object.entries(set)) after.set(key, value)
+  const labels = Object.fromEntries([...after].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  const changes = [...new Set([...Object.keys(set), ...remove])].flatMap(key => {
+    const [old, value] = [before[key], labels[key]]
+    return old === value
+      ? []
+      : [{ key, ...(value !== undefined && { value }), ...(old !== undefined && { old }) }]
+  })
+  if (changes.length === 0) return { labels, changes }
+  if (after.size > MAX_LABELS)
+    throw new ActionError(
+      'Invalid',
+      `The device would have ${after.size} labels; at most ${MAX_LABELS} are possible. Remove some first.`,
+    )
+  if (after.size === 0) await removeProperty(tx, caller, deviceId, LABELS)
+  else
+    await writeProperty(tx, caller, {
+      deviceId,
+      name: LABELS,
+      text: JSON.stringify(labels),
+      protected: true,
+    })
+  return { labels, changes }
+}
+
+/**
+ * Reads the labels of a device under a lock that lasts until the end of the transaction. With `creates`, a device without labels gets the
+ * empty property, so that there is a row to lock.
+ */
+async function lockLabels(tx: Tx, deviceId: string, creates: boolean): Promise<LabelValues> {
+  await moveReportedLabels(tx, deviceId)
+  if (creates)
+    await sql`
+      insert into device_property (device_id, name, value, value_json, value_bytes, protected, version)
+      select device_id, ${LABELS}, '{}', '{}', 2, true, property_version_floor from device where device_id = ${deviceId}
+      on conflict (device_id, name) do nothing`.execute(tx)
+  const row = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', LABELS)
+    .select('value')
+    .forUpdate()
+    .executeTakeFirst()
+  // A person may have set any JSON with a node of an older release. What is no label is left out, as in `device_label`.
+  const value = row?.value.parse()
+  const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
+  return Object.fromEntries(
+    entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),
+  )
+}
+
+/**
+ * Moves a value that the device wrote as its labels, before the hub had labels, to the property `dev.muster.labels.before`. Resolves to
+ * whether there was one.
+ */
+export async function moveReportedLabels(tx: Tx, deviceId: string): Promise<boolean> {
+  const reported = await tx
+    .selectFrom('device_property')
+    .where('device_id', '=', deviceId)
+    .where('name', '=', LABELS)
+    .where('protected', '=', false)
+    .select('value')
+    .forUpdate()
+    .executeTakeFirst()
+  if (!reported) return false
+  await removeProperty(tx, SYSTEM, deviceId, LABELS)
+  await writeProperty(tx, SYSTEM, { deviceId, name: LABELS_BEFORE, text: reported.value.text })
+  return true
+}
