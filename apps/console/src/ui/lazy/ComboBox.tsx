@@ -37,6 +37,8 @@ type ComboBoxProps = Omit<
   onEscape?: () => void
   /** The box is a filter: shows names that machines read, and no arrow. */
   isFilter?: boolean
+  /** Whether the options show as soon as the box has the focus. */
+  opensOnFocus?: boolean
 }
 
 /** Selects an option by a part of its name. Arrow keys move, Enter selects, Escape closes. */
@@ -50,6 +52,7 @@ export function ComboBox({
   onEnter,
   onEscape,
   isFilter = false,
+  opensOnFocus = false,
   ...input
 }: ComboBoxProps) {
   const box = useRef<HTMLDivElement>(null)
@@ -81,6 +84,7 @@ export function ComboBox({
           className={isFilter ? 'input mono' : 'input'}
           autoComplete="off"
           spellCheck={false}
+          onFocus={() => opensOnFocus && setOpen(true)}
           onKeyDown={event => {
             if (event.key === 'Escape' && !isOpen) onEscape?.()
             if (event.key !== 'Enter' || highlighted.current) return

@@ -7,12 +7,14 @@ type EntityHeadProps = {
   badges?: ReactNode
   /** Id, times and other facts below the title. */
   facts: ReactNode
+  /** Line below the facts. */
+  below?: ReactNode
   /** Time of the last refresh and buttons at the end of the line. */
   actions?: ReactNode
 }
 
 /** Head of the page of one device or one version. A route change moves the focus to its title. */
-export function EntityHead({ title, badges, facts, actions }: EntityHeadProps) {
+export function EntityHead({ title, badges, facts, below, actions }: EntityHeadProps) {
   return (
     <div className={styles.head}>
       <div className="grow">
@@ -23,6 +25,7 @@ export function EntityHead({ title, badges, facts, actions }: EntityHeadProps) {
           {badges}
         </div>
         <div className={`touch-area muted wrap ${styles.facts}`}>{facts}</div>
+        {below}
       </div>
       {actions && <div className={`row ${styles.actions}`}>{actions}</div>}
     </div>

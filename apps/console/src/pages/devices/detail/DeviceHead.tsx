@@ -14,6 +14,7 @@ import { Breadcrumb } from '../../../ui/lazy/Breadcrumb.tsx'
 import { Elapsed } from '../../../ui/lazy/Elapsed.tsx'
 import { EntityHead } from '../../../ui/lazy/EntityHead.tsx'
 import { Title } from '../../../ui/Title.tsx'
+import { DeviceLabels } from '../../labels/DeviceLabels.tsx'
 import { DeviceName } from '../shared/DeviceName.tsx'
 import { deviceNameText } from '../shared/device-name.ts'
 import { PROXY_LINK_HOURS, useProxyLink } from '../shared/use-proxy-link.ts'
@@ -75,6 +76,9 @@ export function DeviceHead({ projectId, deviceId, details, answeredAt, failedAt 
               </span>
             )}
           </>
+        }
+        below={
+          details && <DeviceLabels projectId={projectId} deviceId={deviceId} labels={details.labels ?? {}} />
         }
         actions={
           <>

@@ -1,5 +1,6 @@
-import { memo, type Ref, useState } from 'react'
+import { lazy, memo, type Ref, Suspense, useState } from 'react'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
+import { loadCode } from '../../../lib/load-code.ts'
 import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { Unnamed } from '../../../ui/app/Unnamed.tsx'
@@ -13,6 +14,11 @@ import { columnOf } from './columns.tsx'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
+
+/** Loads with the first device that has labels. */
+const LabelChips = lazy(async () => ({
+  default: (await loadCode(() => import('../../labels/LabelChips.tsx'))).LabelChips,
+}))
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
@@ -83,7 +89,7 @@ export const DeviceRowView = memo(function DeviceRowView({
 
 /** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
 const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsProps) {
-  const { deviceId, name, hostname, status } = device
+  const { deviceId, name, hostname, status, labels } = device
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
@@ -108,6 +114,11 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
                   </span>
                 )}
               </div>
+              {labels && (
+                <Suspense>
+                  <LabelChips labels={labels} />
+                </Suspense>
+              )}
               {deletion && <NotDeleted deletion={deletion} />}
             </td>
           )

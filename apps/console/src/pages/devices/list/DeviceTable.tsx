@@ -32,7 +32,10 @@ import type { DeviceRow } from './use-device-list.ts'
 const ROW_HEIGHT = 44
 /** On phones each row is a card. Its height in pixels without properties that the person added, as in columns.module.css. */
 const CARD_HEIGHT = 64
-/** Height in pixels of the line of a card for one property that the person added as a column. */
+/**
+ * Height in pixels of the line of a card for one property that the person added as a column, and for labels, which all cards have once a
+ * device has some.
+ */
 const CARD_LINE_HEIGHT = 18
 /** Width in pixels of the column of checkboxes. */
 const SELECT_PX = 42
@@ -121,10 +124,11 @@ export function DeviceTable({
   const columnCount = columnIds.length + 2
   const propertyCount = columnIds.filter(id => propertyOf(id) !== undefined).length
 
+  const hasLabels = devices.some(({ labels }) => labels)
   const virtual = useVirtualRows({
     table: element,
     count: devices.length,
-    rowHeight: isNarrow ? CARD_HEIGHT + propertyCount * CARD_LINE_HEIGHT : ROW_HEIGHT,
+    rowHeight: isNarrow ? CARD_HEIGHT + (propertyCount + Number(hasLabels)) * CARD_LINE_HEIGHT : ROW_HEIGHT,
     keyOf: index => devices[index]!.deviceId,
   })
   const { startIndex, endIndex } = virtual.range

@@ -1,3 +1,4 @@
+import { LABELS } from '@muster/predicates'
 import { Ellipsis, History, Lock, Pencil, Pin, PinOff } from 'lucide-react'
 import { memo } from 'react'
 import { useIsNarrow } from '../../../../lib/app/use-is-narrow.ts'
@@ -51,6 +52,7 @@ export const PropertyRow = memo(function PropertyRow({
 }: PropertyRowProps) {
   const { name, value, protected: isProtected, lastUpdated, isCut = false, valueBytes = 0 } = property
   const isNarrow = useIsNarrow()
+  const isLabels = name === LABELS
   const edit = () => onOpen(rowKey, 'edit')
   const togglePast = () => onOpen(rowKey, opened === 'past' ? undefined : 'past')
   const PinIcon = isPinned ? PinOff : Pin
@@ -85,6 +87,9 @@ export const PropertyRow = memo(function PropertyRow({
         ) : (
           <JsonValue value={value} />
         )}
+        {isLabels && (
+          <p className="muted">Only people set labels. They are edited at the top of this page.</p>
+        )}
       </div>
       <span className={`truncated ${styles.by}`} title={changedBy && nameOf(changedBy)}>
         <bdi>{changedBy ? nameOf(changedBy) : ''}</bdi>
@@ -95,9 +100,11 @@ export const PropertyRow = memo(function PropertyRow({
       <span className={styles.actions}>
         {isNarrow ? (
           <Menu align="end" trigger={<IconButton label={`Actions for ${name}`} icon={Ellipsis} size="sm" />}>
-            <MenuItem icon={Pencil} onSelect={edit}>
-              Edit
-            </MenuItem>
+            {!isLabels && (
+              <MenuItem icon={Pencil} onSelect={edit}>
+                Edit
+              </MenuItem>
+            )}
             <MenuItem icon={History} onSelect={togglePast}>
               {opened === 'past' ? 'Close past values' : 'Past values'}
             </MenuItem>
@@ -107,7 +114,7 @@ export const PropertyRow = memo(function PropertyRow({
           </Menu>
         ) : (
           <>
-            <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={edit} />
+            {!isLabels && <RowButton keys="e" label={`Edit ${name}`} icon={Pencil} onClick={edit} />}
             <RowButton
               keys="h"
               label={`Past values of ${name}`}

@@ -1,3 +1,4 @@
+import { LABELS } from '@muster/predicates'
 import { X } from 'lucide-react'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import {
@@ -34,7 +35,10 @@ export function Conditions({ conditions, onChange, onEdit }: ConditionsProps) {
               aria-label={`Change condition: ${text}`}
               onClick={() => onEdit(index)}
             >
-              <span className={isColumnName(condition.property) ? undefined : 'mono'}>{subject}</span> {label}
+              <span className={isColumnName(condition.property) ? undefined : 'mono'}>
+                {subject.replace(`${LABELS}.`, 'label.')}
+              </span>{' '}
+              {label}
               {value && (
                 <>
                   {' '}
