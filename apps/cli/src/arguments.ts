@@ -51,6 +51,13 @@ export function labelChange(text: string, before: LabelChanges | undefined): Lab
   return value === undefined ? { set, remove: [...remove, key] } : { set: { ...set, [key]: value }, remove }
 }
 
+/** Adds a label, `KEY=VALUE`, to the labels before it. */
+export function labelToSet(text: string, before: Record<string, string> | undefined): Record<string, string> {
+  const { set, remove } = labelChange(text, before && { set: before, remove: [] })
+  if (remove.length > 0) throw new InvalidArgumentError('Expected KEY=VALUE.')
+  return set
+}
+
 /** Parses the text form of a predicate (docs/predicates.md) and checks its types. */
 export function predicate(text: string): JsonExpr {
   const expr = readOrRefuse(text)

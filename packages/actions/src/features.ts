@@ -99,6 +99,7 @@ export type FeatureActions = {
     | 'instance_QueryProjects'
     | 'jobs_Retry'
     | 'cluster_StartRebalance'
+  labels: 'projects_QueryLabelKeys' | 'projects_QueryLabelValues' | 'devices_SetLabels'
   organizations:
     | 'organizations_AddMember'
     | 'organizations_Create'
@@ -208,6 +209,7 @@ export type FeatureJobs = {
     | 'projects_SampleConnected'
     | 'devices_SweepHistory'
   instance: 'instance_CleanupExpired' | 'instance_MaintainPartitions' | 'instance_SampleSize'
+  labels: 'devices_MoveReportedLabels'
   organizations: 'organizations_SendInvitationEmail'
   repositories: 'repositories_SweepBlobs'
   software: 'projects_SampleSoftware'
@@ -321,6 +323,11 @@ export type FeatureEvents = {
     instance_DatabaseMoved: { to: string }
     limits_Reached: LimitSubject & { limit: string; count: number; message: string }
   }
+  labels: {
+    devices_LabelSet: { projectId: string; deviceId: string; key: string; value: string }
+    devices_LabelRemoved: { projectId: string; deviceId: string; key: string }
+    devices_ReportedLabelsMoved: { projectId: string; deviceId: string }
+  }
   organizations: {
     organizations_Created: { organizationId: string }
     organizations_Deleted: { organizationId: string }
@@ -429,6 +436,7 @@ export type AuditEvents = FeatureEvents['accounts'] &
   FeatureEvents['bulk'] &
   FeatureEvents['devices'] &
   FeatureEvents['instance'] &
+  FeatureEvents['labels'] &
   FeatureEvents['organizations'] &
   FeatureEvents['projects'] &
   FeatureEvents['repositories'] &

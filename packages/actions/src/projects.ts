@@ -30,7 +30,7 @@ import {
   ProjectId,
   RepositoryId,
 } from './ids.ts'
-import { LabelsOutput } from './labels.ts'
+import { LabelsOutput, LabelsToSet } from './labels.ts'
 import {
   CERTIFICATE_ENDS_SOON_DAYS,
   MAX_COUNTED_FILTERS,
@@ -588,6 +588,7 @@ export const projects = {
             })
             .optional()
             .describe('Last connection that the token authenticated, up to a minute old.'),
+          labels: LabelsOutput.optional().describe('Labels of the devices that enrol with it.'),
         }),
       ),
       ...listOutput,
@@ -602,11 +603,12 @@ export const projects = {
       name: Name,
       flags: optional(TokenFlagsInput),
       limits: optional(TokenLimitsInput),
+      labels: optional(LabelsToSet).describe('Labels of the devices that enrol with it.'),
     }),
     output: z.object({ tokenId: DeploymentTokenId, token: DeploymentToken }),
     permission: { can: 'manage', on: 'project', id: 'projectId' },
     isCreation: true,
-    audit: ['projectId', 'name', 'flags', 'limits'],
+    audit: ['projectId', 'name', 'flags', 'limits', 'labels'],
     shownOnce: ['token'],
   }),
   projects_DeleteDeploymentToken: command({

@@ -1,6 +1,6 @@
 import { type JsonExpr, printPredicate } from '@muster/predicates'
 import { type Command, Option } from 'commander'
-import { allOf, boolean, predicate, wholeNumber } from '../arguments.ts'
+import { allOf, boolean, labelToSet, predicate, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
@@ -198,10 +198,19 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     .command('create <project> <name>')
     .description('issue a token; its secret is shown only once')
     .option('--auto-accept <boolean>', 'accept the first certificate of new devices', boolean, true)
-    .action(async (projectId: string, name: string, flags: { autoAccept: boolean }, command: Command) => {
-      const created = await invoke(command, 'projects_CreateDeploymentToken', { projectId, name, flags })
-      print(command, created, created.token)
-    })
+    .option('--label <key=value>', 'label of the devices that enrol with it, repeatable', labelToSet)
+    .action(
+      async (
+        projectId: string,
+        name: string,
+        { label: labels, ...flags }: { autoAccept: boolean; label?: Record<string, string> },
+        command: Command,
+      ) => {
+        const input = { projectId, name, flags, ...(labels && { labels }) }
+        const created = await invoke(command, 'projects_CreateDeploymentToken', input)
+        print(command, created, created.token)
+      },
+    )
   tokens
     .command('delete <token>')
     .description('revoke a token and disconnect the devices that use it')

@@ -12,6 +12,7 @@ import { audit } from './audit/feature.ts'
 import { bulk } from './bulk/feature.ts'
 import { devices } from './devices/feature.ts'
 import { instance } from './instance/feature.ts'
+import { labels } from './labels/feature.ts'
 import { organizations } from './organizations/feature.ts'
 import { projects } from './projects/feature.ts'
 import { repositories } from './repositories/feature.ts'
@@ -27,6 +28,7 @@ export const features: readonly Feature[] = registerFeatures({
   bulk,
   devices,
   instance,
+  labels,
   organizations,
   projects,
   repositories,
@@ -43,6 +45,7 @@ export const handlers: Handlers = {
   ...bulk.actions,
   ...devices.actions,
   ...instance.actions,
+  ...labels.actions,
   ...organizations.actions,
   ...projects.actions,
   ...repositories.actions,
@@ -58,6 +61,7 @@ export const jobs: { [N in JobName]: Job<N> } = {
   ...bulk.jobs,
   ...devices.jobs,
   ...instance.jobs,
+  ...labels.jobs,
   ...organizations.jobs,
   ...repositories.jobs,
   ...software.jobs,

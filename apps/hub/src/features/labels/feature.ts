@@ -5,7 +5,7 @@ import * as jobs from './jobs/index.ts'
 
 /** Audit events of this feature. `npm run gen` writes them into docs/api.md 5 and the contract. */
 const events = {
-  /** Written by `devices_SetLabels`, for each label that it sets. */
+  /** Written by `devices_SetLabels`, for each label that it sets, and for each that the token of a new device gives it. */
   devices_LabelSet: event<{ projectId: string; deviceId: string; key: string; value: string }>({
     ids: ['projectId', 'deviceId'],
   }),

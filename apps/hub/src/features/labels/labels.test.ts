@@ -268,6 +268,41 @@ describe('labels of a device', () => {
   })
 })
 
+it('of a deployment token are those of the devices that enrol with it, and of no other', async () => {
+  const input = {
+    projectId,
+    name: 'Canaries',
+    flags: { autoAccept: true },
+    labels: { ring: 'canary', site: 'pier4' },
+  }
+  const created = await owner.invoke('projects_CreateDeploymentToken', input)
+  const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+  expect(tokens.find(({ tokenId }) => tokenId === created.tokenId)).toMatchObject({ labels: input.labels })
+  await using canary = await connectDevice({ url: hub.url, token: created.token })
+  expect(await rowsOf(canary.deviceId)).toEqual(input.labels)
+  const { changes } = await owner.invoke('devices_QueryPropertyHistory', {
+    deviceId: canary.deviceId,
+    name: LABELS,
+  })
+  expect(changes).toMatchObject([
+    { value: input.labels, actor: { actor: 'Device', deviceId: canary.deviceId, tokenId: created.tokenId } },
+  ])
+  const set = (await auditEvents(hub)).filter(({ event }) => event === 'devices_LabelSet')
+  expect(set.map(({ data }) => data)).toEqual(
+    Object.entries(input.labels).map(([key, value]) => ({
+      projectId,
+      deviceId: canary.deviceId,
+      key,
+      value,
+    })),
+  )
+  expect((await setLabels({ site: 'pier2' }, ['ring'], canary.deviceId)).labels).toEqual({ site: 'pier2' })
+  // A device that is known keeps its labels, whatever token it connects with.
+  await using again = await connectDevice({ url: hub.url, token: created.token, identity: canary.identity })
+  expect(again.deviceId).toBe(canary.deviceId)
+  expect(await rowsOf(canary.deviceId)).toEqual({ site: 'pier2' })
+})
+
 describe('suggestions', () => {
   it('are the keys and values of the project, most frequent first', async () => {
     const stranger = await hub.fleet()

@@ -26,6 +26,7 @@ import { addDevice, EMPTY_FINGERPRINT } from './devices.ts'
 import type { EnrolmentBudget } from './enrolment-budget.ts'
 import { NewDevices } from './new-devices.ts'
 import { Refusal, type RefusalSubject, refuseWhenCrowded } from './refusal.ts'
+import { labelNewDevices, type TokenLabels } from './token-labels.ts'
 
 const BEARER = /^Bearer +(\S+)$/i
 
@@ -279,7 +280,7 @@ export function createAuthenticator({
       const token = await tx
         .selectFrom('deployment_token')
         .where('token_id', '=', tokenId)
-        .select(['auto_accept', 'own_certificate'])
+        .select(['auto_accept', 'own_certificate', 'labels'])
         .forKeyShare()
         .executeTakeFirst()
       if (!token) throw unknownToken()
@@ -299,6 +300,7 @@ export function createAuthenticator({
       const scope = { organizationId, projectId, deviceId }
       if (isNewDevice) {
         await events.emit('devices_Created', { deviceId, projectId }, { caller })
+        await labelNewDevices({ tx, events }, token.labels as TokenLabels, [caller])
         // Consoles reload their list of tokens, which shows how many devices each token has enrolled.
         changed('tokens')
       }

@@ -168,6 +168,7 @@ type DeploymentTokenRow = {
   last_used_device_id: string | null
   last_used_address: string | null
   own_certificate: Generated<boolean>
+  labels: ColumnType<JsonValue | null, string | null, string | null>
 }
 
 type DeviceRow = {
@@ -271,6 +272,13 @@ type DeviceEventRow = {
   attributes: ColumnType<RawJson, string, string>
   emitted_at: ColumnType<Date, Date | string, Date | string>
   received_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceLabelRow = {
+  device_id: string
+  key: string
+  project_id: string
+  value: string
 }
 
 type DevicePropertyRow = {
@@ -646,6 +654,7 @@ export type Tables = {
   device_certificate_tombstone: DeviceCertificateTombstoneRow
   device_connection: DeviceConnectionRow
   device_event: DeviceEventRow
+  device_label: DeviceLabelRow
   device_property: DevicePropertyRow
   device_property_change: DevicePropertyChangeRow
   device_refusals: DeviceRefusalsRow

@@ -8,7 +8,7 @@ import { tokenLimitColumns } from '../token-limits.ts'
 /** Creates a deployment token. No later answer contains the token's secret, because the database stores only its hash. */
 export const projects_CreateDeploymentToken = handler(
   'projects_CreateDeploymentToken',
-  async ({ tx, events, changed, services, scope }, { projectId, name, flags, limits }) => {
+  async ({ tx, events, changed, services, scope }, { projectId, name, flags, limits, labels }) => {
     // Locks the project, so that concurrent calls cannot together exceed the limit of tokens.
     await tx
       .selectFrom('project')
@@ -38,6 +38,7 @@ export const projects_CreateDeploymentToken = handler(
         auto_accept: autoAccept,
         own_certificate: ownCertificate,
         ...(limits && tokenLimitColumns(limits)),
+        ...(labels && Object.keys(labels).length > 0 && { labels: JSON.stringify(labels) }),
       })
       .execute()
     await events.emit('projects_DeploymentTokenCreated', {

@@ -26,6 +26,7 @@ export const projects_QueryDeploymentTokens = handler(
         't.name',
         't.auto_accept',
         't.own_certificate',
+        't.labels',
         't.expires_at',
         't.device_limit',
         't.new_devices_at_once',
@@ -72,6 +73,7 @@ export const projects_QueryDeploymentTokens = handler(
               address: row.last_used_address!,
             }
           : undefined,
+        labels: (row.labels as Record<string, string> | null) ?? undefined,
       })),
       ...rest,
     }
