@@ -119,6 +119,36 @@ describe('vectors', () => {
   })
 })
 
+describe('a handle that answers later', () => {
+  it('gets the next request after its answer, which may come at once or in another turn', async () => {
+    const calls: ((answer: string) => void)[] = []
+    const served = serve((name, _input, call) => {
+      if (name === 'now') call.answer(okEnvelope('now'))
+      else calls.push(answer => call.answer(answer))
+      return undefined
+    })
+    served.send(Buffer.concat(['later', 'now', 'later', 'now'].map(name => encode(name, '{}'))))
+    expect([calls.length, served.answers()]).toEqual([1, []])
+    await later()
+    calls[0]!(okEnvelope(1))
+    expect(served.answers()).toEqual([okEnvelope(1), okEnvelope('now')])
+    calls[1]!(okEnvelope(2))
+    expect(served.answers()).toEqual([okEnvelope(2), okEnvelope('now')])
+  })
+
+  it('may answer after the channel has ended', () => {
+    const calls: ((answer: string) => void)[] = []
+    const served = serve((_name, _input, call) => {
+      calls.push(answer => call.answer(answer))
+      return undefined
+    })
+    served.send(encode('later', '{}'))
+    served.peer.send({ type: 'ChannelClose', receiverId: 1, reason: new Uint8Array() })
+    calls[0]!(okEnvelope(1))
+    expect(served.answers()).toEqual([])
+  })
+})
+
 describe('requests', () => {
   it('are assembled from arbitrary pieces, pipelined or not', () => {
     const request = fc.record({ name: fc.string({ maxLength: 60 }), input: fc.string({ maxLength: 300 }) })

@@ -10,8 +10,21 @@ import type { WheelEntry } from './wheel.ts'
 /** The answer of an action as JSON text, or the bytes of that text. Its form is that of `okEnvelope` or `errorEnvelope`. */
 export type ExecutorAnswer = string | Uint8Array
 
-/** Runs one action. `input` is raw JSON bytes, valid until the answer is returned. */
-export type ExecutorHandle = (name: string, input: Uint8Array) => ExecutorAnswer | Promise<ExecutorAnswer>
+/** A running action that was not answered yet. */
+export interface ExecutorCall {
+  /** Answers the action. Call it once, and only if the handle has returned undefined. */
+  answer(answer: ExecutorAnswer): void
+}
+
+/**
+ * Runs one action. `input` is raw JSON bytes, valid until the answer is given. A handle that returns undefined answers later through `call`,
+ * which costs less than a promise.
+ */
+export type ExecutorHandle = (
+  name: string,
+  input: Uint8Array,
+  call: ExecutorCall,
+) => ExecutorAnswer | Promise<ExecutorAnswer> | undefined
 
 /** An object that runs actions. It saves memory at servers of many channels, because no function object per channel is needed. */
 export interface ExecutorRunner {
@@ -44,7 +57,7 @@ const REQUESTS_PER_TURN = 64
 const SHARED_BUDGET = new ByteBudget(256 * 1024 * 1024)
 const NO_OPTIONS: ExecutorOptions = {}
 
-class ExecutorServer implements WheelEntry, ExecutorService {
+class ExecutorServer implements WheelEntry, ExecutorService, ExecutorCall {
   wheelTick = 0
   wheelNext: WheelEntry | undefined = undefined
   wheelPrevious: WheelEntry | undefined = undefined
@@ -77,6 +90,11 @@ class ExecutorServer implements WheelEntry, ExecutorService {
 
   onDeadline(): void {
     this.#close()
+  }
+
+  answer(answer: ExecutorAnswer): void {
+    this.#respond(answer)
+    this.#run()
   }
 
   #run(): void {
@@ -143,23 +161,19 @@ class ExecutorServer implements WheelEntry, ExecutorService {
     try {
       const handle = this.#handle
       const { input } = this.#requests
-      const answer = typeof handle === 'function' ? handle(name, input) : handle.runAction(name, input)
+      const answer =
+        typeof handle === 'function' ? handle(name, input, this) : handle.runAction(name, input, this)
       if (answer instanceof Promise) {
         answer.then(
-          output => this.#resume(output),
-          (error: unknown) => this.#resume(this.#failed(error)),
+          output => this.answer(output),
+          (error: unknown) => this.answer(this.#failed(error)),
         )
-      } else {
+      } else if (answer !== undefined) {
         this.#respond(answer)
       }
     } catch (error) {
       this.#respond(this.#failed(error))
     }
-  }
-
-  #resume(answer: ExecutorAnswer): void {
-    this.#respond(answer)
-    this.#run()
   }
 
   #respond(answer: ExecutorAnswer): void {

@@ -22,6 +22,7 @@ export { ExecutorClient, type ExecutorClientOptions } from './executor-client.ts
 export { EXECUTOR } from './executor-format.ts'
 export {
   type ExecutorAnswer,
+  type ExecutorCall,
   type ExecutorHandle,
   type ExecutorOptions,
   type ExecutorRunner,

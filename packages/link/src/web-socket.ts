@@ -1,3 +1,4 @@
+import { allocate } from './bytes.ts'
 import type { Link } from './link.ts'
 import type { Transport } from './transport.ts'
 
@@ -22,10 +23,17 @@ interface WebSocketLike {
 /** Types of the messages that a WebSocket delivers. */
 type WebSocketData = ArrayBuffer | Buffer | Buffer[]
 
+/**
+ * Longest message that a server copies behind its WebSocket header, in bytes. One buffer is written at less cost than two; a longer message
+ * costs more to copy.
+ */
+const MAX_COPIED_BYTES = 4096
+
 /** The TCP or TLS socket below a WebSocket. */
 interface SocketLike {
   cork(): void
   uncork(): void
+  write(data: Uint8Array): unknown
   on(event: 'drain', listener: () => void): unknown
 }
 
@@ -43,13 +51,18 @@ type Delivering = { [LINK]?: Link }
 export class WebSocketTransport implements Transport {
   readonly #webSocket: WebSocketLike
   readonly #socket: SocketLike
+  readonly #isServer: boolean
   #isCorked = false
   #hasProbed = false
 
-  /** `socket` is the TCP or TLS socket below the WebSocket. The WebSocket and the socket must be connected. */
-  constructor(webSocket: WebSocketLike, socket: SocketLike) {
+  /**
+   * `socket` is the TCP or TLS socket below the WebSocket. The WebSocket and the socket must be connected. With `isServer`, the WebSocket is
+   * the server's end of its connection and compresses nothing; small messages are then written to the socket itself.
+   */
+  constructor(webSocket: WebSocketLike, socket: SocketLike, { isServer = false } = {}) {
     this.#webSocket = webSocket
     this.#socket = socket
+    this.#isServer = isServer
   }
 
   get bufferedBytes(): number {
@@ -59,7 +72,8 @@ export class WebSocketTransport implements Transport {
   send(message: Uint8Array): void {
     if (this.#webSocket.readyState !== this.#webSocket.OPEN) return
     this.#cork()
-    this.#webSocket.send(message, { binary: true })
+    if (this.#isServer && message.length <= MAX_COPIED_BYTES) this.#socket.write(binaryFrame(message))
+    else this.#webSocket.send(message, { binary: true })
   }
 
   /** Sends a ping of the WebSocket. Its pong follows the peer's reading of all messages sent before. */
@@ -103,6 +117,22 @@ export class WebSocketTransport implements Transport {
     this.#isCorked = false
     this.#socket.uncork()
   }
+}
+
+/** A binary message of at most 65,535 bytes as the frame of a server, which is not masked (RFC 6455, 5.2). */
+function binaryFrame(message: Uint8Array): Uint8Array {
+  const { length } = message
+  const headerBytes = length < 126 ? 2 : 4
+  const frame = allocate(headerBytes + length)
+  frame[0] = 0x82
+  if (length < 126) frame[1] = length
+  else {
+    frame[1] = 126
+    frame[2] = length >>> 8
+    frame[3] = length
+  }
+  frame.set(message, headerBytes)
+  return frame
 }
 
 /** Transports that sent something in this event-loop turn. */
