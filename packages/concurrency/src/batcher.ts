@@ -38,7 +38,10 @@ export type BatcherOptions<Item> = {
  */
 const OWNERS_PER_BATCH = 8
 
-type Waiting<Item> = { item: Item; weight: number; done: () => void; failed: (error: unknown) => void }
+type Waiting<Item> = { item: Item; weight: number; settled: Settled }
+
+/** Called once, when an item is durable, or with the error for which it was not written. Must not throw. */
+export type Settled = (error?: unknown) => void
 
 /**
  * Collects items of many callers while earlier batches are in flight and writes them as one statement. At low load an item is
@@ -64,16 +67,22 @@ export class Batcher<Item> {
 
   /** Resolves when the item is durable. Rejects with `overloaded` when the queue is full, or with the failure of its batch. */
   add(item: Item): Promise<void> {
+    return new Promise((done, failed) =>
+      this.addThen(item, error => (error === undefined ? done() : failed(error))),
+    )
+  }
+
+  /** Like `add`, with a callback, which costs less than a promise. */
+  addThen(item: Item, settled: Settled): void {
     const weight = this.#options.weigh(item)
     if (this.#waitingWeight + weight > this.#options.maxWaiting || !this.#hasShare(item, weight)) {
-      return Promise.reject(this.#options.overloaded())
+      settled(this.#options.overloaded())
+      return
     }
-    return new Promise((done, failed) => {
-      this.#waiting.push({ item, weight, done, failed })
-      this.#waitingWeight += weight
-      this.#count(item, weight)
-      this.#schedule()
-    })
+    this.#waiting.push({ item, weight, settled })
+    this.#waitingWeight += weight
+    this.#count(item, weight)
+    this.#schedule()
   }
 
   #hasShare(item: Item, weight: number): boolean {
@@ -144,18 +153,19 @@ export class Batcher<Item> {
   async #writeOrSplit(batch: Waiting<Item>[], isLastTry = false): Promise<void> {
     try {
       await this.#writeWithRetry(batch.map(({ item }) => item))
-      for (const { done } of batch) done()
     } catch (error) {
       const isRetryable = this.#options.isRetryable(error)
       if (isRetryable || (isLastTry && batch.length === 1)) {
         if (isRetryable) this.#options.onGivenUp?.(error)
-        for (const { failed } of batch) failed(error)
+        for (const { settled } of batch) settled(error)
         return
       }
       const middle = batch.length >> 1
       for (const half of [batch.slice(0, middle), batch.slice(middle)])
         if (half.length > 0) await this.#writeOrSplit(half, true)
+      return
     }
+    for (const { settled } of batch) settled()
   }
 
   /** Writes a batch, and again after a lost connection. The lost attempt may have been committed, but writes are idempotent. */
