@@ -42,6 +42,7 @@ const LONG = [
   'apps/hub/src/link/gateway/first-ping.test.ts',
   'apps/hub/src/link/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
   'apps/hub/src/platform/http/openapi-conformance.slow.test.ts',
+  'apps/hub/src/link/telemetry/lane.slow.test.ts',
   'apps/hub/src/platform/storage/storage.slow.test.ts',
 ]
 /** Tests as those of `LONG` that mostly wait until an outage is over. The vitest project `outages` runs them. */

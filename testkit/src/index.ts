@@ -17,6 +17,7 @@ export {
   type FakeDevice,
   type FakeDeviceOptions,
   openWebSocket,
+  overPipeline,
   renewalInput,
   socketOf,
 } from './fake-device.ts'

@@ -20,6 +20,7 @@ import { createHttpProxy } from './link/proxy/http-proxy.ts'
 import { largeCookiesAnswer } from './link/proxy/large-cookies.ts'
 import { ProxyTokens } from './link/proxy/proxy-tokens.ts'
 import { Ingest } from './link/telemetry/ingest.ts'
+import { TelemetryLane } from './link/telemetry/lane.ts'
 import { AND, carriersOf } from './platform/bus/carriers.ts'
 import { EndedRights } from './platform/bus/ended-rights.ts'
 import { openBus } from './platform/bus/open-bus.ts'
@@ -365,6 +366,9 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     ),
     stack,
   )
+  // A trace has a span for each action, which the pipeline makes.
+  const lane = tracer ? undefined : new TelemetryLane(services.ingest)
+  stack.defer(() => lane?.settled(DRAIN_TIMEOUT_MS))
   const firstRun = await bootstrap(commands, config.dataDir, publicUrl)
   stack.use(await firstPassword.watch(log))
   const jobContext: JobContext = {
@@ -407,6 +411,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     shares,
     proxy,
     measures: metrics,
+    lane,
     current: () => node.current(),
   })
   early.open(gateway.upgrade)

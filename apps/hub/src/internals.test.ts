@@ -399,6 +399,32 @@ it('ws: sends at once, on the socket of the upgrade', async () => {
   server.close()
 })
 
+it('ws: frames of a server may be written to its socket between others', async () => {
+  const server = createServer()
+  const sockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
+  const counted = new Promise<number>(done => {
+    server.on('upgrade', (request, socket: Socket, head) =>
+      sockets.handleUpgrade(request, socket, head, webSocket => {
+        socket.cork()
+        webSocket.send('first')
+        const before = webSocket.bufferedAmount
+        socket.write(Buffer.from('\x81\x06second', 'latin1'))
+        done(webSocket.bufferedAmount - before)
+        webSocket.send('third')
+        socket.uncork()
+      }),
+    )
+  })
+  const port = await listening(server)
+  const webSocket = new WebSocket(`ws://127.0.0.1:${port}`)
+  const received: string[] = []
+  webSocket.on('message', data => received.push(String(data)))
+  await vi.waitFor(() => expect(received).toEqual(['first', 'second', 'third']))
+  expect(await counted).toBe(8)
+  webSocket.terminate()
+  server.close()
+})
+
 it('ws: the test kit reaches the socket of a WebSocket', async () => {
   const server = new WebSocketServer({ port: 0 })
   const webSocket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)

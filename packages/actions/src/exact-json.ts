@@ -160,6 +160,25 @@ export function elementTexts(text: string): string[] {
   return elements
 }
 
+/**
+ * Index of the byte that ends the value which begins at `start` inside an array or object: a comma or a closing bracket. Returns `start` for
+ * a value of more levels of arrays and objects than `maxDepth`. The text may be no valid JSON; then the value is none either, or what follows.
+ */
+export function valueEnd(text: string, start: number, maxDepth: number): number {
+  let depth = 0
+  for (let at = start; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code === 34) at = stringEnd(text, at)
+    else if (code === 123 || code === 91) {
+      if (++depth > maxDepth) return start
+    } else if (code === 125 || code === 93 || code === 44) {
+      if (depth === 0) return at
+      if (code !== 44) depth--
+    }
+  }
+  return text.length
+}
+
 /** Deepest nesting of arrays and objects in a JSON text, computed without recursion and before parsing. */
 export function jsonDepth(text: string): number {
   let depth = 0

@@ -9,6 +9,7 @@ import {
   type FakeDevice,
   failed,
   liveStream,
+  overPipeline,
   type TestHub,
   type TestUser,
   testHub,
@@ -450,63 +451,71 @@ describe('devices_QueryProperties', () => {
     expect(await owner.invoke('devices_QueryProperties', { deviceId: other })).toEqual({ properties: {} })
   })
 
-  it('S7: fits into one answer when a device has written all it may', async () => {
-    const { token } = await hub.token(owner, projectId)
-    await using large = await connectDevice({ url: hub.url, token })
-    const { deviceId } = large
-    const set = (name: string, value: string) =>
-      large.invoke('devices_SetProperty', { deviceId, name, value })
-    const value = 'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)
-    // The writes are concurrent, so the check of each write must count the other writes.
-    const all = await Promise.allSettled(Array.from({ length: 9 }, (_, at) => set(`large.${at}`, value)))
-    const refused = all.filter(result => result.status === 'rejected')
-    expect(refused).toHaveLength(3)
-    expect(refused[0]!.reason).toMatchObject({
-      kind: 'Invalid',
-      message: expect.stringMatching(
-        /^Limit device-property-bytes: found \d+, expected at most 6881280 bytes\. Remove properties or write smaller values\.$/,
-      ),
-    })
-    // The last eighth of the limit is for small values. A device that has used up the other seven eighths can therefore still
-    // report its state.
-    for (let at = 0; at < 200; at++) await set(`small.${at}`, 'x'.repeat(4000))
-    await expect(
-      Promise.all(Array.from({ length: 300 }, (_, at) => set(`more.${at}`, 'x'.repeat(4000)))),
-    ).rejects.toMatchObject({ message: expect.stringContaining('Limit device-property-bytes') })
-    expect(await set('dev.nexigon.ota.status', 'installing')).toEqual({ result: 'Set' })
-    const { properties } = (await large.invoke('devices_QueryProperties', { deviceId })) as {
-      properties: object
-    }
-    expect(Object.keys(properties).length).toBeGreaterThan(300)
-    // The limit applies to writes of people as well.
-    await expect(
-      owner.invoke('devices_SetProperty', { deviceId, name: 'more', value: 'x'.repeat(5000) }),
-    ).rejects.toMatchObject({ status: 409 })
-    const { limitHits } = await owner.invoke('devices_GetDetails', { deviceId })
-    expect(limitHits).toMatchObject([{ limit: 'device-property-bytes' }])
-  })
+  it.each(['lane', 'pipeline'])(
+    'S7: fits into one answer when a device has written all it may, over the %s',
+    async way => {
+      const { token } = await hub.token(owner, projectId)
+      await using connected = await connectDevice({ url: hub.url, token })
+      const large = way === 'lane' ? connected : overPipeline(connected)
+      const { deviceId } = large
+      const set = (name: string, value: string) =>
+        large.invoke('devices_SetProperty', { deviceId, name, value })
+      const value = 'x'.repeat(MAX_PROPERTY_VALUE_BYTES - 2)
+      // The writes are concurrent, so the check of each write must count the other writes.
+      const all = await Promise.allSettled(Array.from({ length: 9 }, (_, at) => set(`large.${at}`, value)))
+      const refused = all.filter(result => result.status === 'rejected')
+      expect(refused).toHaveLength(3)
+      expect(refused[0]!.reason).toMatchObject({
+        kind: 'Invalid',
+        message: expect.stringMatching(
+          /^Limit device-property-bytes: found \d+, expected at most 6881280 bytes\. Remove properties or write smaller values\.$/,
+        ),
+      })
+      // The last eighth of the limit is for small values. A device that has used up the other seven eighths can therefore still
+      // report its state.
+      for (let at = 0; at < 200; at++) await set(`small.${at}`, 'x'.repeat(4000))
+      await expect(
+        Promise.all(Array.from({ length: 300 }, (_, at) => set(`more.${at}`, 'x'.repeat(4000)))),
+      ).rejects.toMatchObject({ message: expect.stringContaining('Limit device-property-bytes') })
+      expect(await set('dev.nexigon.ota.status', 'installing')).toEqual({ result: 'Set' })
+      const { properties } = (await large.invoke('devices_QueryProperties', { deviceId })) as {
+        properties: object
+      }
+      expect(Object.keys(properties).length).toBeGreaterThan(300)
+      // The limit applies to writes of people as well.
+      await expect(
+        owner.invoke('devices_SetProperty', { deviceId, name: 'more', value: 'x'.repeat(5000) }),
+      ).rejects.toMatchObject({ status: 409 })
+      const { limitHits } = await owner.invoke('devices_GetDetails', { deviceId })
+      expect(limitHits).toMatchObject([{ limit: 'device-property-bytes' }])
+    },
+  )
 
-  it('S7: lets a device over its limits write smaller values but no new names', async () => {
-    const { token } = await hub.token(owner, projectId)
-    await using large = await connectDevice({ url: hub.url, token })
-    const { deviceId } = large
-    // Inserts 10,001 properties, one more than the limit. Early versions allowed that.
-    await sql`insert into device_property (device_id, name, value)
+  it.each(['lane', 'pipeline'])(
+    'S7: lets a device over its limits write smaller values but no new names, over the %s',
+    async way => {
+      const { token } = await hub.token(owner, projectId)
+      await using connected = await connectDevice({ url: hub.url, token })
+      const large = way === 'lane' ? connected : overPipeline(connected)
+      const { deviceId } = large
+      // Inserts 10,001 properties, one more than the limit. Early versions allowed that.
+      await sql`insert into device_property (device_id, name, value)
       select ${deviceId}, n::text, to_json(repeat('x', 800)) from generate_series(1, 10001) n`.execute(hub.db)
-    const set = (name: string, length: number) =>
-      large.invoke('devices_SetProperty', { deviceId, name, value: 'x'.repeat(length) })
-    await set('first', 16_000).catch(() => {})
-    await expect(set('second', 16_000)).rejects.toMatchObject({
-      message: expect.stringContaining('Limit device-properties: found 1000'),
-    })
-    await expect(large.invoke('devices_QueryProperties', { deviceId })).rejects.toMatchObject({
-      kind: 'Invalid',
-    })
-    for (const name of ['1', '2', '3']) expect(await set(name, 700)).toEqual({ result: 'Set' })
-    await expect(set('4', 16_000)).rejects.toMatchObject({
-      message: expect.stringContaining('Limit device-property-bytes'),
-    })
-  })
+      const set = (name: string, length: number) =>
+        large.invoke('devices_SetProperty', { deviceId, name, value: 'x'.repeat(length) })
+      await set('first', 16_000).catch(() => {})
+      await expect(set('second', 16_000)).rejects.toMatchObject({
+        message: expect.stringContaining('Limit device-properties: found 1000'),
+      })
+      await expect(large.invoke('devices_QueryProperties', { deviceId })).rejects.toMatchObject({
+        kind: 'Invalid',
+      })
+      for (const name of ['1', '2', '3']) expect(await set(name, 700)).toEqual({ result: 'Set' })
+      await expect(set('4', 16_000)).rejects.toMatchObject({
+        message: expect.stringContaining('Limit device-property-bytes'),
+      })
+    },
+  )
 
   it('S7: returns pages by name with cut values, even if the whole list exceeds an answer', async () => {
     const large = await deviceRow(hub, projectId)

@@ -6,6 +6,7 @@ import {
   type FakeDevice,
   failed,
   liveStream,
+  overPipeline,
   type TestHub,
   type TestUser,
   testHub,
@@ -60,13 +61,14 @@ afterAll(async () => {
 })
 beforeEach(() => remove('owner'))
 
-type Writer = 'device' | 'device with a version' | 'owner'
+type Writer = 'device' | 'device over the pipeline' | 'device with a version' | 'owner'
 
-/** Sets the update status as the writer `by`. The hub stores the writes of the three kinds of writers by different code. */
+/** Sets the update status as the writer `by`. The hub handles the writes of each kind of writers by different code. */
 async function set(value: unknown, by: Writer = 'owner', name = OTA_STATUS): Promise<void> {
   const input = { deviceId, name, value }
   if (by === 'owner') await owner.invoke('devices_SetProperty', input)
   else if (by === 'device') await device.invoke('devices_SetProperty', input)
+  else if (by === 'device over the pipeline') await overPipeline(device).invoke('devices_SetProperty', input)
   else {
     const before = await owner.invoke('devices_GetProperty', { deviceId, name })
     if (before.result === 'NotFound') return set(value, 'device', name)
@@ -105,66 +107,69 @@ async function expectSameVersion(): Promise<void> {
   expect(rows).toEqual([{ is_same: true }])
 }
 
-describe.each(['device', 'device with a version', 'owner'] as const)('an update status set by the %s', by => {
-  it('is copied to the row of its device, and each later value replaces it', async () => {
-    await set(FULL, by)
-    expect(await rowOf()).toEqual(FULL_ROW)
-    await set({ currentVersion: '2.23.0', state: 'completed', lastError: null }, by)
-    expect(await rowOf()).toEqual({ ...EMPTY_ROW, current_version: '2.23.0', state: 'completed' })
-    await expectSameVersion()
-    await set('odd', by)
-    expect(await rowOf()).toEqual(EMPTY_ROW)
-  })
-
-  it.each<[string, unknown, object]>([
-    ['null', null, {}],
-    ['a list', [1, 'failed'], {}],
-    ['a number', 4, {}],
-    ['empty texts', { currentVersion: '', state: '', lastError: '' }, {}],
-    [
-      'wrong types',
-      {
-        config: 'x',
-        currentVersion: 2,
-        targetVersion: {},
-        state: ['failed'],
-        failureCount: '6',
-        lastError: 1,
-      },
-      {},
-    ],
-    ['a config that is null', { config: null }, {}],
-    ['a negative count', { failureCount: -1 }, {}],
-    ['half a failure', { failureCount: 1.5 }, {}],
-    ['a count beyond 32 bits', { failureCount: 2 ** 32 }, {}],
-    ['the largest count', { failureCount: 2 ** 32 - 1 }, { failure_count: 2 ** 32 - 1 }],
-    ['an unknown state', { state: 'réglage en cours' }, { state: 'réglage en cours' }],
-    ['a long state', { state: 'x'.repeat(300) }, { state: 'x'.repeat(64) }],
-    ['a long version', { currentVersion: '9'.repeat(100_000) }, { current_version: '9'.repeat(200) }],
-    ['the longest path', { config: { path: LONGEST_PATH } }, { path: LONGEST_PATH }],
-    ['a longer path', { config: { path: `${LONGEST_PATH}x` } }, { path: LONGEST_PATH }],
-    ['a NUL', { state: 'a\0b', lastError: 'c\0d' }, { state: 'ab', error: 'cd' }],
-    [
-      'half a pair',
-      { state: 'a\ud800b', targetVersion: `${'y'.repeat(199)}😀` },
-      { state: 'a\ufffdb', target_version: 'y'.repeat(199) },
-    ],
-  ])('with %s gives the row what can be read', async (_what, value, row) => {
-    await set(value, by)
-    expect(await rowOf()).toEqual({ ...EMPTY_ROW, ...row })
-  })
-
-  it('leaves no row when it is removed, by a person or by the device', async () => {
-    for (const remover of ['owner', 'device'] as const) {
+describe.each(['device', 'device over the pipeline', 'device with a version', 'owner'] as const)(
+  'an update status set by the %s',
+  by => {
+    it('is copied to the row of its device, and each later value replaces it', async () => {
       await set(FULL, by)
-      await remove(remover)
-      expect(await rowOf()).toBeUndefined()
-    }
-    await set(FULL, by)
-    expect(await rowOf()).toEqual(FULL_ROW)
-    await expectSameVersion()
-  })
-})
+      expect(await rowOf()).toEqual(FULL_ROW)
+      await set({ currentVersion: '2.23.0', state: 'completed', lastError: null }, by)
+      expect(await rowOf()).toEqual({ ...EMPTY_ROW, current_version: '2.23.0', state: 'completed' })
+      await expectSameVersion()
+      await set('odd', by)
+      expect(await rowOf()).toEqual(EMPTY_ROW)
+    })
+
+    it.each<[string, unknown, object]>([
+      ['null', null, {}],
+      ['a list', [1, 'failed'], {}],
+      ['a number', 4, {}],
+      ['empty texts', { currentVersion: '', state: '', lastError: '' }, {}],
+      [
+        'wrong types',
+        {
+          config: 'x',
+          currentVersion: 2,
+          targetVersion: {},
+          state: ['failed'],
+          failureCount: '6',
+          lastError: 1,
+        },
+        {},
+      ],
+      ['a config that is null', { config: null }, {}],
+      ['a negative count', { failureCount: -1 }, {}],
+      ['half a failure', { failureCount: 1.5 }, {}],
+      ['a count beyond 32 bits', { failureCount: 2 ** 32 }, {}],
+      ['the largest count', { failureCount: 2 ** 32 - 1 }, { failure_count: 2 ** 32 - 1 }],
+      ['an unknown state', { state: 'réglage en cours' }, { state: 'réglage en cours' }],
+      ['a long state', { state: 'x'.repeat(300) }, { state: 'x'.repeat(64) }],
+      ['a long version', { currentVersion: '9'.repeat(100_000) }, { current_version: '9'.repeat(200) }],
+      ['the longest path', { config: { path: LONGEST_PATH } }, { path: LONGEST_PATH }],
+      ['a longer path', { config: { path: `${LONGEST_PATH}x` } }, { path: LONGEST_PATH }],
+      ['a NUL', { state: 'a\0b', lastError: 'c\0d' }, { state: 'ab', error: 'cd' }],
+      [
+        'half a pair',
+        { state: 'a\ud800b', targetVersion: `${'y'.repeat(199)}😀` },
+        { state: 'a\ufffdb', target_version: 'y'.repeat(199) },
+      ],
+    ])('with %s gives the row what can be read', async (_what, value, row) => {
+      await set(value, by)
+      expect(await rowOf()).toEqual({ ...EMPTY_ROW, ...row })
+    })
+
+    it('leaves no row when it is removed, by a person or by the device', async () => {
+      for (const remover of ['owner', 'device'] as const) {
+        await set(FULL, by)
+        await remove(remover)
+        expect(await rowOf()).toBeUndefined()
+      }
+      await set(FULL, by)
+      expect(await rowOf()).toEqual(FULL_ROW)
+      await expectSameVersion()
+    })
+  },
+)
 
 it.each([
   ['timeout after 30 s (try 4 of 10)', 'timeout after # s (try # of #)'],

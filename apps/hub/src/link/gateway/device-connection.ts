@@ -3,6 +3,7 @@ import {
   type Channel,
   type ChannelRequest,
   DEFAULT_LIMITS,
+  type ExecutorCall,
   type ExecutorOptions,
   type ExecutorRunner,
   GO_AWAY,
@@ -63,6 +64,14 @@ export type DeviceServices = {
     name: string,
     input: Uint8Array,
   ) => Promise<string>
+  /** Runs an action that a device calls, and calls `answer`. Returns false if `execute` must run it. */
+  executeOverLane: (
+    caller: DeviceCaller,
+    link: Link,
+    name: string,
+    input: Uint8Array,
+    answer: (text: string) => void,
+  ) => boolean
   /** True while the node hands its devices over to other nodes and stops. */
   isDraining: () => boolean
   isClosing: () => boolean
@@ -177,13 +186,15 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
         .catch(error => this.#services.log.error({ ...this.#about, err: error }, 'channel not served'))
   }
 
-  async runAction(name: string, input: Uint8Array): Promise<string> {
+  runAction(name: string, input: Uint8Array, call: ExecutorCall): Promise<string> | undefined {
     this.#runningActions++
-    try {
-      return await this.#services.execute(this.#caller, this.#link!, this.#remote, name, input)
-    } finally {
+    const { execute, executeOverLane } = this.#services
+    const answer = (text: string): void => {
       this.#runningActions--
+      call.answer(text)
     }
+    if (executeOverLane(this.#caller, this.#link!, name, input, answer)) return undefined
+    return execute(this.#caller, this.#link!, this.#remote, name, input).finally(() => this.#runningActions--)
   }
 
   onError(error: unknown): void {

@@ -33,6 +33,7 @@ import { bareAnswer, securityHeaders } from '../../platform/net/security-headers
 import { remoteReader } from '../../platform/net/trusted-proxy.ts'
 import type { Caller, DeviceCaller, PersonCaller } from '../../platform/pipeline/caller.ts'
 import type { CommandParts } from '../../platform/pipeline/command-transaction.ts'
+import { inputTextOf } from '../../platform/pipeline/input-rules.ts'
 import type { Pipeline } from '../../platform/pipeline/invoke.ts'
 import type { Measures } from '../../platform/runtime/measures.ts'
 import type { Sessions } from '../../platform/sessions/sessions.ts'
@@ -41,6 +42,7 @@ import { openOverLink } from '../channels/link-channel.ts'
 import type { DeviceRegistry } from '../links/registry.ts'
 import type { Reach } from '../node-links/reach.ts'
 import type { HttpProxy } from '../proxy/http-proxy.ts'
+import type { TelemetryLane } from '../telemetry/lane.ts'
 import { namesAgent } from './agent-info.ts'
 import { type Connected, claimsOf, createAuthenticator } from './authenticate.ts'
 import { certificateEnds } from './certificate-ends.ts'
@@ -91,6 +93,8 @@ type GatewayOptions = CommandParts & {
   shares: Shares
   proxy: HttpProxy
   measures: Measures | undefined
+  /** Undefined if all actions of devices take the pipeline. */
+  lane: TelemetryLane | undefined
   /** The function `current` of this node's `ClusterNode`. Actions of devices await it, so that no ended right is used. */
   current: () => Promise<void> | undefined
 }
@@ -136,7 +140,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     proxy,
     log,
   } = options
-  const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, jobs } =
+  const { databaseShares, limitReports, shares, reach, bus, rights, nodeId, current, measures, lane, jobs } =
     options
   const parts: CommandParts = { db, live, jobs, log }
   const pace = new DevicePace(config.limits, limitReports)
@@ -195,6 +199,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     inputs,
     changed,
     execute,
+    executeOverLane,
     isDraining: () => isDraining,
     isClosing: () => isClosing,
   }
@@ -349,7 +354,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     request: IncomingMessage,
     isRegistered: boolean,
   ): void {
-    const transport = new WebSocketTransport(webSocket, socket)
+    const transport = new WebSocketTransport(webSocket, socket, { isServer: true })
     const remote = remoteOf(request)
     if (connected.kind === 'person') {
       openToPerson(connected, transport, remote)
@@ -448,6 +453,26 @@ export function createGateway(options: GatewayOptions): Gateway {
     return answer
   }
 
+  /** Runs an action of a device over the lane of telemetry. Returns false if `execute` must run it. */
+  function executeOverLane(
+    caller: DeviceCaller,
+    link: Link,
+    name: string,
+    input: Uint8Array,
+    answer: (text: string) => void,
+  ): boolean {
+    if (lane === undefined || current() !== undefined) return false
+    const startedAtMs = measures ? performance.now() : 0
+    return lane.run(caller, name, input, (output, error) => {
+      const failure = error === undefined ? undefined : pipeline.failureOf(error, name, crypto.randomUUID())
+      measures?.ran(name, performance.now() - startedAtMs, failure?.kind)
+      const text = failure === undefined ? okEnvelopeOfJson(output) : refused(failure, caller, link, name)
+      const delayMs = pace.charge(caller, input.length)
+      if (delayMs > 0) setTimeout(answer, delayMs, text).unref()
+      else answer(text)
+    })
+  }
+
   async function run(
     caller: Caller,
     link: Link,
@@ -459,7 +484,7 @@ export function createGateway(options: GatewayOptions): Gateway {
     const requestId = crypto.randomUUID()
     try {
       const currentCaller = now === undefined ? caller : await now
-      const text = decode(input)
+      const text = inputTextOf(input)
       if (caller.actor === 'Device' && link.peerAge !== 'Current' && namesAgent(name, text))
         link.peerKeepsUnreadData()
       const output = await pipeline.invoke(currentCaller, name, text, requestId, { address: remote })
@@ -467,13 +492,18 @@ export function createGateway(options: GatewayOptions): Gateway {
       if (isQuery(name)) answers.add(currentCaller, remote, output.length, link)
       return okEnvelopeOfJson(output)
     } catch (error) {
-      const failure =
-        error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
-      if (error instanceof LimitReached && caller.actor === 'Device') pace.charge(caller, REFUSED_CALL_BYTES)
-      if (!(error instanceof ActionError))
-        log.error({ err: error, ...idsOf(caller), action: name }, 'executor failed')
-      return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: link.peerAge === 'Current' })
+      return refused(error, caller, link, name)
     }
+  }
+
+  /** Answer of an action that has failed. */
+  function refused(error: unknown, caller: Caller, link: Link, name: string): string {
+    const failure =
+      error instanceof ActionError ? error : new ActionError('Internal', 'Something went wrong on the hub.')
+    if (error instanceof LimitReached && caller.actor === 'Device') pace.charge(caller, REFUSED_CALL_BYTES)
+    if (!(error instanceof ActionError))
+      log.error({ err: error, ...idsOf(caller), action: name }, 'executor failed')
+    return errorEnvelope(failure.kind, failure.message, { knowsRateLimited: link.peerAge === 'Current' })
   }
 
   /**
@@ -535,16 +565,6 @@ function reasonOf(error: unknown): RefusalReason {
 
 function isQuery(name: string): boolean {
   return findAction(name)?.action.kind === 'query'
-}
-
-const decoder = new TextDecoder('utf-8', { fatal: true })
-
-function decode(input: Uint8Array): string {
-  try {
-    return decoder.decode(input)
-  } catch (cause) {
-    throw new ActionError('Invalid', 'The input is not valid UTF-8.', { cause })
-  }
 }
 
 function idsOf(caller: Caller): object {

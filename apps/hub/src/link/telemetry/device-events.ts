@@ -1,5 +1,4 @@
 import { ActionError, MAX_EVENT_BYTES, type ParsedInput } from '@muster/actions'
-import { stringify } from '@muster/actions/exact-json'
 import { CompiledQuery } from 'kysely'
 import { binaryArray } from '../../platform/database/client/binary-array.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
@@ -8,8 +7,8 @@ import { ROW_BYTES } from '../../platform/limits/write-budgets.ts'
 import { isPlausible, isSurelyPlausible, WRONG_CLOCK_DAY } from './event-times.ts'
 
 type SentEvent = ParsedInput<'devices_PublishEvents'>['events'][number]
-/** An event as clients send it. Body and attributes may be JSON text (`RawJson`). */
-export type DeviceEvent = Omit<SentEvent, 'attributes'> & { attributes: unknown }
+/** An event as clients send it, with body and attributes as the JSON text that they sent. */
+export type DeviceEvent = Omit<SentEvent, 'body' | 'attributes'> & { body: string; attributes: string }
 
 /** An event as it is stored. */
 export type EventRow = {
@@ -120,8 +119,7 @@ export async function insertEvents(tx: Tx, deviceId: string, rows: EventRow[]): 
 
 /** Converts an event to its row. Throws `Invalid` for an event of more than `MAX_EVENT_BYTES`. */
 export function eventRow(deviceId: string, event: DeviceEvent): EventRow {
-  const body = stringify(event.body)
-  const attributes = stringify(event.attributes)
+  const { body, attributes } = event
   const sizeBytes = Buffer.byteLength(body) + Buffer.byteLength(attributes)
   if (sizeBytes > MAX_EVENT_BYTES) {
     throw new ActionError(

@@ -1,9 +1,10 @@
 import { hash } from 'node:crypto'
 import { ActionError, type LiveChange, MAX_PROPERTY_VALUE_BYTES } from '@muster/actions'
-import { Batcher } from '@muster/concurrency'
+import { Batcher, type Settled } from '@muster/concurrency'
 import { nameKey } from '@muster/predicates/name-key'
 import type pg from 'pg'
 import { BATCHED_WRITES } from '../../platform/database/client/batched-writes.ts'
+import { binaryArray } from '../../platform/database/client/binary-array.ts'
 import { isConnectionError } from '../../platform/database/client/errors.ts'
 import type { DiskSpace } from '../../platform/database/server/disk-space.ts'
 import type { PropertyTotals } from '../../platform/limits/property-totals.ts'
@@ -24,6 +25,7 @@ import {
 } from './device-events.ts'
 import { isPlainJson, protectedError, summaryOf } from './device-properties.ts'
 import { updateTextOf } from './device-updates.ts'
+import { WRITE_PROPERTIES, WRITES_ADDRESSES } from './property-statement.ts'
 
 /** `arrivedAtMs` is the arrival time by `performance.now()` if the hub measures its batches, else 0. */
 type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
@@ -47,159 +49,6 @@ type IngestOptions = {
   diskSpace: DiskSpace
   measures?: Measures | undefined
 }
-
-/**
- * Writes a batch of properties. All parts of the statement share one snapshot, except that a locked row is read in its newest version.
- * `old` therefore has the value that the write replaces. Rows are locked in the order of device and name, so that two batches cannot
- * deadlock.
- *
- * Two kinds of writes are skipped as `late`, and the caller repeats them in a new statement, which has a new snapshot:
- * - Another transaction inserted the row after the snapshot, so this statement does not see the row and cannot lock it.
- * - Another transaction deleted the row before it could be locked. Only a new snapshot shows the device's `property_version_floor`, which
- *   the deletion raised.
- *
- * `parts` lists the optional parts of the statement. A batch without them has a cheaper statement:
- * - `updates` writes the rows of `device_update`, for a batch with update statuses.
- * - `info` writes the columns `name_key` and `addresses_version` of devices, for a batch with system information.
- * - `addresses` writes the rows of `device_address`, for a batch with system information whose addresses may have changed.
- *
- * The values of each part are a further parameter, from `$10` on.
- *
- * Returns a row for each write that was not stored (late, protected or of an unknown device), that repeats the stored value, or that is
- * system information.
- */
-const upsertProperties = (parts: readonly Part[]): string => `
-    with input as (
-      select i.*, d.device_id is not null as is_known, d.property_version_floor as version_floor${parts.includes('info') ? ', d.addresses_version' : ''}
-        from unnest($1::text[], $2::text[], $3::text[], $4::bool[], $5::text[], $6::text[], $7::text[], $9::text[]${parts.map((part, at) => `, $${10 + at}::${PARTS[part].type}[]`).join('')}) with ordinality
-          as i (device_id, name, value, is_plain, actor, hostname, health, host_key${parts.map(part => `, ${part}_value`).join('')}, at)
-        left join device d using (device_id)
-    ), old as (
-      select p.device_id, p.name, p.value::text as value, p.version, p.protected
-        from input i join device_property p on p.device_id = i.device_id and p.name = i.name
-       order by p.device_id, p.name for no key update of p
-    ), change as (
-      select i.*, old.value as old_value, coalesce(old.version, version_floor) + 1 as version,
-             coalesce(old.protected, false) as is_refused, coalesce(seen.is_removed, false) as is_removed
-        from input i left join old using (device_id, name) left join lateral (
-          select true as is_removed from device_property p
-           where old.version is null and p.device_id = i.device_id and p.name = i.name
-        ) seen on true
-    ), written as (
-      insert into device_property (device_id, name, value, value_json, value_bytes, version, last_updated)
-      select device_id, name, value::json, case when is_plain then value::jsonb else jsonb_or_null(value) end,
-             octet_length(value), version, clock_timestamp()
-        from change where is_known and not is_refused and not is_removed order by device_id, name
-      on conflict (device_id, name) do update set value = excluded.value, value_json = excluded.value_json,
-        value_bytes = excluded.value_bytes, version = excluded.version, last_updated = excluded.last_updated
-        where device_property.version = excluded.version - 1
-      returning device_id, name
-    ), history as (
-      insert into device_property_change (device_id, name, version, value, actor, changed_at)
-      select device_id, name, version, value::json, actor::jsonb, clock_timestamp()
-        from written join change using (device_id, name)
-       where old_value is distinct from value and name <> all ($8::text[])
-    ), summary as (
-      update device d set hostname = coalesce(s.hostname, d.hostname), health = coalesce(s.health, d.health)${parts.includes('info') ? SET_NAME_KEY + SET_ADDRESSES_VERSION : ''}
-        from (select device_id, max(hostname) as hostname, max(health) as health${parts.includes('info') ? KEY_OF_DEVICE + INFO_OF_DEVICE : ''}
-                from written join change using (device_id, name)
-               where hostname is not null or health is not null group by device_id) s
-       where d.device_id = s.device_id
-    )${parts.map(part => PARTS[part].write).join('')}
-    select at::int, w.name is not null as is_written, w.name is null and is_known and not is_refused as is_late${
-      parts.includes('info')
-        ? `,
-           version, ${HAS_ADDRESSES} as has_addresses`
-        : ''
-    }
-      from change left join written w using (device_id, name)
-     where w.name is null or old_value is not distinct from value${parts.includes('info') ? ' or info_value is not null' : ''}`
-
-/**
- * Part of the statement that writes `device_update`. Every writer of a row holds the lock of the device's property, and properties are
- * locked in a fixed order. So two batches cannot deadlock on these rows.
- */
-const WRITE_UPDATES = `, updates as (
-      insert into device_update (device_id, property_version, path, current_version, target_version, state, failure_count, error)
-      select device_id, version, u.*
-        from written join change using (device_id, name) cross join lateral jsonb_to_record(updates_value::jsonb) as u
-             (path text, current_version text, target_version text, state text, failure_count bigint, error text)
-       where updates_value is not null
-      on conflict (device_id) do update set property_version = excluded.property_version, path = excluded.path,
-        current_version = excluded.current_version, target_version = excluded.target_version, state = excluded.state,
-        failure_count = excluded.failure_count, error = excluded.error
-    )`
-
-/**
- * Part of the statement of `upsertProperties` that writes `device_address`. Agents repeat their system information every 30 min, mostly
- * with the same addresses, so unchanged address rows are only read. The statement does not see address rows that another transaction
- * commits after the statement's snapshot, for example when a person sets the system information at the same time. Such rows remain until
- * the addresses are written again.
- */
-const WRITE_ADDRESSES = `, informed as (
-      select distinct on (device_id) device_id, project_id, addresses_value
-        from written join change using (device_id, name) join device using (device_id)
-       where addresses_value is not null order by device_id, at desc
-    ), address as (
-      select device_id, project_id, n.* from informed cross join lateral jsonb_to_recordset(addresses_value::jsonb)
-        as n (address text, is_mac boolean, interface text)
-    ), old_addresses as (
-      delete from device_address o using informed i
-       where o.device_id = i.device_id
-         and not exists (select from address n where n.device_id = o.device_id and n.address = o.address)
-    ), new_addresses as (
-      insert into device_address (device_id, project_id, address, is_mac, interface)
-      select device_id, project_id, address, is_mac, interface from address n
-       where not exists (select from device_address o where o.device_id = n.device_id and o.address = n.address
-                            and o.interface is not distinct from n.interface)
-       order by device_id, address
-      on conflict (device_id, address) do update set interface = excluded.interface
-    )`
-
-/** Makes the key of the name from the host name where the device has no name. A batch may hold both names of the system information. */
-const SET_NAME_KEY = `, name_key = case when s.hostname is null or d.name is not null then d.name_key else s.host_key end`
-const KEY_OF_DEVICE = `, (array_agg(host_key order by hostname desc nulls last))[1] as host_key`
-
-/**
- * Value of `info` for system information whose addresses the statement writes too. Any other value of `info` is the version of the stored
- * system information. The stored addresses are then the same as the new ones and need not be written.
- */
-const WRITES_ADDRESSES = -1
-
-/**
- * Sets `addresses_version` to the version of the written system information if the stored addresses belong to it (`HAS_ADDRESSES`). Sets
- * it to null if another writer has stored system information since this node last wrote the addresses. The caller then repeats the write
- * with the addresses. If it cannot, the job `devices_FillAddresses` writes them.
- */
-const SET_ADDRESSES_VERSION = `, addresses_version = case when s.info_version is null then d.addresses_version
-                   when s.has_addresses then s.info_version end`
-/**
- * Whether the stored addresses are those of the system information that the statement writes. This is so in two cases: the statement
- * writes the addresses too, or no other writer has stored system information since this node last wrote the addresses. System information
- * under either of its two property names counts.
- */
-const HAS_ADDRESSES = `(info_value = ${WRITES_ADDRESSES} or info_value = version - 1 and info_value = addresses_version)`
-const INFO_OF_DEVICE = `, max(version) filter (where info_value is not null) as info_version,
-                     bool_and(${HAS_ADDRESSES}) as has_addresses`
-
-type Part = 'updates' | 'info' | 'addresses'
-const PARTS: Record<Part, { type: 'text' | 'bigint'; write: string }> = {
-  updates: { type: 'text', write: WRITE_UPDATES },
-  info: { type: 'bigint', write: '' },
-  addresses: { type: 'text', write: WRITE_ADDRESSES },
-}
-
-/** Statements of `upsertProperties`, keyed by the names of their parts. */
-const UPSERTS = new Map<string, string>(
-  [
-    [],
-    ['updates'],
-    ['info'],
-    ['info', 'addresses'],
-    ['updates', 'info'],
-    ['updates', 'info', 'addresses'],
-  ].map(parts => [parts.join('-'), upsertProperties(parts as Part[])]),
-)
 
 /** Largest batch that uses a prepared statement. A plan cached for few rows uses nested loops, which are slow for thousands of rows. */
 const MAX_PLANNED_ROWS = 32
@@ -280,19 +129,26 @@ export class Ingest {
     })
   }
 
-  /**
-   * Stores events. An event whose id the device has used before is not stored again. Throws `Invalid` for an event that is too large,
-   * and `LimitReached` beyond a budget.
-   */
+  /** Stores events as `storeEvents` does. Throws `Invalid` for an event that is too large, and the errors of `storeEvents`. */
   async publishEvents(device: DeviceCaller, events: DeviceEvent[]): Promise<void> {
     if (events.length === 0) return
-    const { deviceId } = device
-    const rows = events.map(event => eventRow(deviceId, event))
+    const rows = events.map(event => eventRow(device.deviceId, event))
+    await settled(done => this.storeEvents(device, rows, done))
+  }
+
+  /**
+   * Stores events, except those whose id the device has used before. Throws `LimitReached` beyond a budget. Otherwise calls `done` when the
+   * events are durable or could not be stored.
+   */
+  storeEvents(device: DeviceCaller, rows: EventRow[], done: Settled): void {
     const sizes = rows.map(row => row.sizeBytes)
     this.#writeBudgets.take(device, { kind: 'event', sizes })
     const bytes = sizes.reduce((sum, size) => sum + size + ROW_BYTES, 0)
-    await this.#events.add({ deviceId, rows, bytes, arrivedAtMs: this.#nowMs() })
-    this.changed('events', device)
+    const call = { deviceId: device.deviceId, rows, bytes, arrivedAtMs: this.#nowMs() }
+    this.#events.addThen(call, error => {
+      if (error === undefined) this.changed('events', device)
+      done(error)
+    })
   }
 
   /**
@@ -302,6 +158,30 @@ export class Ingest {
   async setProperty(caller: DeviceCaller, name: string, text: string): Promise<void> {
     const sizeBytes = checkedSize(text)
     this.#writeBudgets.take(caller, { kind: 'property', sizes: [sizeBytes] })
+    await this.#propertyTotals.storing({ subject: caller, name, sizeBytes }, () =>
+      settled(done => this.#storeProperty(caller, { name, text, sizeBytes }, done)),
+    )
+  }
+
+  /**
+   * Like `setProperty`, with a callback. Returns false, and does nothing, if the totals of the device have to be read first. Throws the
+   * errors of `setProperty` that are known before the value is stored.
+   */
+  setPropertyThen(caller: DeviceCaller, name: string, text: string, done: Settled): boolean {
+    const sizeBytes = checkedSize(text)
+    const write = { subject: caller, name, sizeBytes }
+    if (!this.#propertyTotals.hasRoom(write)) return false
+    this.#writeBudgets.take(caller, { kind: 'property', sizes: [sizeBytes] })
+    this.#propertyTotals.takeRoom(write)
+    this.#storeProperty(caller, { name, text, sizeBytes }, done)
+    return true
+  }
+
+  #storeProperty(
+    caller: DeviceCaller,
+    { name, text, sizeBytes }: { name: string; text: string; sizeBytes: number },
+    done: Settled,
+  ): void {
     const write = {
       deviceId: caller.deviceId,
       name,
@@ -311,10 +191,15 @@ export class Ingest {
       isStored: false,
       arrivedAtMs: this.#nowMs(),
     }
-    await this.#propertyTotals.storing({ subject: caller, name, sizeBytes }, () =>
-      this.#properties.add(write),
-    )
-    if (!write.isStored) throw protectedError(name)
+    this.#properties.addThen(write, error => {
+      if (error === undefined && write.isStored) this.#propertyStored(caller, name, text)
+      else error ??= protectedError(name)
+      done(error)
+    })
+  }
+
+  /** Notifies open consoles of a stored property, and of what device lists show of it. */
+  #propertyStored(caller: DeviceCaller, name: string, text: string): void {
     this.changed('properties', caller)
     const { hostname, health } = summaryOf(name, text)
     const { organizationId, projectId, deviceId } = caller
@@ -418,37 +303,33 @@ export class Ingest {
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
     const summaries = rows.map(row => summaryOf(row.name, row.text))
+    const hostKeys = summaries.map(({ hostname }) => (hostname === null ? null : nameKey(hostname)))
     const reported = rows.map(row => this.#reportedAddresses(row))
-    const values = {
-      updates: rows.map(row => updateTextOf(row.name, row.text)),
-      info: reported.map(addresses => addresses && (addresses.knownVersion ?? WRITES_ADDRESSES)),
-      addresses: rows.map((row, at) =>
+    const statement = {
+      text: WRITE_PROPERTIES,
+      ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
+    }
+    const texts = (of: (row: PropertyWrite, at: number) => string | null): Buffer =>
+      binaryArray('text', rows.map(of))
+    const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
+      texts(row => row.deviceId),
+      texts(row => row.name),
+      texts(row => row.text),
+      rows.map(row => isPlainJson(row.text)),
+      texts(row => row.actor),
+      texts((_row, at) => summaries[at]!.hostname),
+      texts((_row, at) => hostKeys[at]!),
+      texts((_row, at) => summaries[at]!.health),
+      texts(row => updateTextOf(row.name, row.text)),
+      reported.map(addresses => addresses && (addresses.knownVersion ?? WRITES_ADDRESSES)),
+      texts((row, at) =>
         reported[at] && reported[at].knownVersion === undefined ? addressTextOf(row.name, row.text) : null,
       ),
-    }
-    const parts = (['updates', 'info', 'addresses'] as const).filter(part =>
-      values[part].some(value => value !== null),
-    )
-    const statement = {
-      text: UPSERTS.get(parts.join('-'))!,
-      ...(rows.length <= MAX_PLANNED_ROWS && { name: ['ingest-properties', ...parts].join('-') }),
-    }
-    const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
-      rows.map(row => row.deviceId),
-      rows.map(row => row.name),
-      rows.map(row => row.text),
-      rows.map(row => isPlainJson(row.text)),
-      rows.map(row => row.actor),
-      summaries.map(summary => summary.hostname),
-      summaries.map(summary => summary.health),
-      SYSTEM_INFO,
-      summaries.map(({ hostname }) => (hostname === null ? null : nameKey(hostname))),
-      ...parts.map(part => values[part]),
     ])
     const changed = new Set(rows)
     const late: PropertyWrite[] = []
     for (const row of rows) row.isStored = true
-    for (const { at, is_written, is_late, version = 0, has_addresses } of outcomes) {
+    for (const { at, is_written, is_late, version, has_addresses } of outcomes) {
       const write = rows[at - 1]!
       const addresses = reported[at - 1]
       changed.delete(write)
@@ -484,14 +365,14 @@ export class Ingest {
   }
 }
 
-/** Result row of `upsertProperties`. `at` is the position of a write in the batch, from 1. */
+/** Result row of `WRITE_PROPERTIES`. `at` is the position of a write in the batch, from 1. */
 type Outcome = {
   at: number
   is_written: boolean
   is_late: boolean
-  /** Version and state of the addresses, for statements with `info`. */
-  version?: number
-  has_addresses?: boolean | null
+  version: number
+  /** Whether the stored addresses are those of a written system information; null for other properties. */
+  has_addresses: boolean | null
 }
 
 /**
@@ -502,6 +383,11 @@ type ReportedAddresses = { digest: string; knownVersion: number | undefined }
 
 /** Maximum number of devices whose stored networks are remembered. */
 const MAX_REMEMBERED = 100_000
+
+/** Promise of work that calls back. */
+function settled(start: (done: Settled) => void): Promise<void> {
+  return new Promise((done, failed) => start(error => (error === undefined ? done() : failed(error))))
+}
 
 function keyOf(deviceId: string, name: string): string {
   return `${deviceId} ${name}`

@@ -58,13 +58,10 @@ export class PropertyTotals {
 
   /** Calls `store` for a value if the totals of the device allow it. Throws `LimitReached` otherwise. */
   async storing(write: PropertyWrite, store: () => Promise<void>): Promise<void> {
-    if (isAlwaysStored(write)) return store()
     const { deviceId } = write.subject
-    const bytes = listedBytes(write)
     for (;;) {
-      const room = this.#room.get(deviceId) ?? FIRST_UNCHECKED_BYTES
-      if (bytes <= room) {
-        this.#room.set(deviceId, room - bytes)
+      if (this.hasRoom(write)) {
+        this.takeRoom(write)
         return store()
       }
       const running = this.#checks.get(deviceId)
@@ -72,7 +69,7 @@ export class PropertyTotals {
       // The running check may allow further bytes, so the room is looked up again after it.
       await running.catch(() => {})
     }
-    const check = this.#reserve(write, bytes).finally(() => this.#checks.delete(deviceId))
+    const check = this.#reserve(write, listedBytes(write)).finally(() => this.#checks.delete(deviceId))
     this.#checks.set(deviceId, check)
     const growth = await check
     try {
@@ -80,6 +77,20 @@ export class PropertyTotals {
     } finally {
       this.#addGrowing(deviceId, -growth)
     }
+  }
+
+  /** Whether a value may be stored without reading the totals of the device. If so, call `takeRoom` and store it. */
+  hasRoom(write: PropertyWrite): boolean {
+    return isAlwaysStored(write) || this.#roomBeside(write) >= 0
+  }
+
+  /** Subtracts a value from the bytes that its device may write unchecked. */
+  takeRoom(write: PropertyWrite): void {
+    if (!isAlwaysStored(write)) this.#room.set(write.subject.deviceId, this.#roomBeside(write))
+  }
+
+  #roomBeside(write: PropertyWrite): number {
+    return (this.#room.get(write.subject.deviceId) ?? FIRST_UNCHECKED_BYTES) - listedBytes(write)
   }
 
   /** Throws `LimitReached` when the totals of a device do not allow a value that the transaction is about to write. */

@@ -103,6 +103,8 @@ export type Pipeline = {
   ): Promise<string>
   /** Runs an action like `invoke`, with values instead of JSON text. For the hub itself and for tests. */
   run<N extends ActionName>(caller: Caller, name: N, input: ActionInput<N>): Promise<ActionOutput<N>>
+  /** Reports and logs the error of an action as `invoke` does. Returns the error that the caller gets. */
+  failureOf(error: unknown, name: string, requestId: string): ActionError
   /** Resolves when the work that commands left for after their answers is done, or after the timeout. */
   settled(timeoutMs: number): Promise<void>
 }
@@ -183,10 +185,17 @@ export function createPipeline({
       if (anonymousAddress !== undefined) await limits.giveBack('no credentials', anonymousAddress)
       return output
     } catch (error) {
-      if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
-      services.diskSpace.note(error)
-      throw asActionError(error, found.name, requestId)
+      throw failureOf(error, found.name, requestId)
     }
+  }
+
+  function failureOf(error: unknown, name: string, requestId: string): ActionError {
+    if (error instanceof LimitReached) services.limitReports.add(error.limit, error.subject, error.message)
+    services.diskSpace.note(error)
+    const expected = expectedError(error)
+    if (expected) return expected
+    log.error({ err: error, action: name, requestId }, 'action panicked')
+    return new ActionError('Internal', PANICKED, { requestId, cause: error })
   }
 
   async function dispatch(
@@ -407,15 +416,9 @@ export function createPipeline({
     if (ending.scope) logGrew(live, ending.scope)
   }
 
-  function asActionError(error: unknown, name: string, requestId: string): ActionError {
-    const expected = expectedError(error)
-    if (expected) return expected
-    log.error({ err: error, action: name, requestId }, 'action panicked')
-    return new ActionError('Internal', PANICKED, { requestId, cause: error })
-  }
-
   return {
     invoke,
+    failureOf,
     settled: timeoutMs => afterAnswers.settled(timeoutMs),
     async run(caller, name, input) {
       const requestId = `internal-${crypto.randomUUID()}`
