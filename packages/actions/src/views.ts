@@ -8,7 +8,7 @@ import { Empty, Name, Timestamp } from './scalars.ts'
 /** What a saved view of a device list keeps. */
 const VIEW = {
   name: Name,
-  filter: DeviceFilter,
+  conditions: DeviceFilter.describe('Filter of the devices.'),
   columns: optional(ListColumns).describe('Missing: the columns that each person has chosen.'),
   order: optional(DeviceSort).describe('Missing: the order that each person has chosen.'),
   isShared: z
@@ -20,7 +20,7 @@ const VIEW = {
 const View = z.object({
   viewId: DeviceViewId,
   name: z.string(),
-  filter: DeviceFilter,
+  conditions: DeviceFilter.describe('Filter of the devices.'),
   columns: ListColumns.optional(),
   order: z.string().optional(),
   isShared: z.boolean(),

@@ -3,7 +3,7 @@ import { viewRow } from '../rows.ts'
 import { text, time, timeOf } from './list-items.ts'
 import { MEMBERS, READERS, type Rows } from './row.ts'
 
-const VIEW = { name: 'Pier 4', filter: { status: 'disconnected' as const } }
+const VIEW = { name: 'Pier 4', conditions: { status: 'disconnected' as const } }
 
 export const viewRows: Rows<typeof views> = {
   views_Query: {

@@ -88,9 +88,9 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         command: Command,
       ) => {
         const saved = view === undefined ? undefined : await savedView(context, command, projectId, view)
-        const predicates = [saved?.filter.predicate, where].filter(one => one !== undefined)
+        const predicates = [saved?.conditions.predicate, where].filter(one => one !== undefined)
         const filter = {
-          ...saved?.filter,
+          ...saved?.conditions,
           ...(text && { text }),
           ...(predicates.length > 0 && { predicate: allOf(predicates) }),
           ...(status && { status }),
@@ -118,7 +118,10 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         { title: 'Id', of: row => row.viewId },
         { title: 'Name', of: row => row.name },
         { title: 'Seen by', of: row => (row.isShared ? 'everyone' : 'you') },
-        { title: 'Predicate', of: row => row.filter.predicate && printPredicate(row.filter.predicate) },
+        {
+          title: 'Predicate',
+          of: row => row.conditions.predicate && printPredicate(row.conditions.predicate),
+        },
       ])
     })
   views
@@ -133,7 +136,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         { where, shared = false }: { where: JsonExpr; shared?: boolean },
         command: Command,
       ) => {
-        const input = { projectId, name, filter: { predicate: where }, isShared: shared }
+        const input = { projectId, name, conditions: { predicate: where }, isShared: shared }
         const created = await invoke(command, 'views_Create', input)
         print(command, created, created.viewId)
       },

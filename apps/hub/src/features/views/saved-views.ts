@@ -38,7 +38,7 @@ export function viewOf(row: ViewRow, { rights }: Scope) {
   return {
     viewId: row.view_id,
     name: row.name,
-    filter: row.filter as never,
+    conditions: row.filter as never,
     columns: (row.columns ?? undefined) as never,
     order: row.sort ?? undefined,
     isShared: row.is_shared,
@@ -52,10 +52,17 @@ export function viewOf(row: ViewRow, { rights }: Scope) {
 }
 
 /** The columns of a view's row that its input sets. */
-export function columnsOf({ name, filter, columns, order, isShared, isInRow }: ParsedInput<'views_Create'>) {
+export function columnsOf({
+  name,
+  conditions,
+  columns,
+  order,
+  isShared,
+  isInRow,
+}: ParsedInput<'views_Create'>) {
   return {
     name,
-    filter: JSON.stringify(filter),
+    filter: JSON.stringify(conditions),
     columns: columns === undefined ? null : JSON.stringify(columns),
     sort: order ?? null,
     is_shared: isShared,

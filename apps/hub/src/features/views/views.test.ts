@@ -12,7 +12,7 @@ let projectId: string
 
 const VIEW: Omit<ActionInput<'views_Create'>, 'projectId'> = {
   name: 'Pier 4, not on 2.24.1',
-  filter: { predicate: readPredicate('label.site = "pier4" and not device.version = "2.24.1"') },
+  conditions: { predicate: readPredicate('label.site = "pier4" and not device.version = "2.24.1"') },
   columns: [{ column: 'status' }, { property: 'label.site', widthPx: 120 }],
   order: '-name',
   isShared: false,
@@ -129,7 +129,7 @@ it('removes deleted views after 90 days, and views that nobody sees', async () =
 
 it.each<[string, Record<string, unknown>, string]>([
   ['a name without a visible character', { name: '\u200b' }, 'name'],
-  ['a wrong predicate', { filter: { predicate: { kind: 'Literal', value: 1 } } }, 'filter.predicate'],
+  ['a wrong predicate', { conditions: { predicate: { kind: 'Literal', value: 1 } } }, 'conditions.predicate'],
   ['an order by nothing', { order: 'nothing' }, 'order'],
   ['a column that does not exist', { columns: [{ column: 'nothing' }] }, 'columns'],
 ])('refuses %s', async (_, wrong, path) => {
