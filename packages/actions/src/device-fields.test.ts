@@ -23,6 +23,7 @@ it('the answer of the device list has each field of a device, with its type', ()
     ...Object.fromEntries(FIELDS.map(({ member, type }) => [member, names[type]])),
     currentConnectionDurationSecs: 'integer',
     properties: 'object',
+    labels: 'object',
   })
 })
 

@@ -29,10 +29,6 @@ export const MAX_BULK_ITEMS = 20_000
 export const MAX_INLINE_BULK_ITEMS = 200
 /** Seconds between the start of a bulk deletion or rejection with more than `MAX_INLINE_BULK_ITEMS` items and its first item. */
 export const BULK_UNDO_SECS = 10
-/** Maximum number of labels of a device. */
-export const MAX_LABELS = 64
-/** Longest value of a label, in characters. */
-export const MAX_LABEL_LENGTH = 255
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest time in a condition on the time last seen: 10 years, in seconds. */

@@ -31,7 +31,7 @@ export {
   MAX_PREDICATE_LENGTH,
   partsOf,
 } from './expr.ts'
-export { isLabelKey, LABEL_KEY_TEXT } from './label-key.ts'
+export { isLabelKey, LABEL_KEY_TEXT, MAX_LABEL_LENGTH, MAX_LABELS } from './labels.ts'
 export { printPredicate } from './print-text.ts'
 export { PredicateTextError, readPredicate } from './read-text.ts'
 export { MAX_REQUIREMENT_LENGTH, readRequirement } from './version-requirement.ts'

@@ -1,4 +1,4 @@
-import type { JobWords } from '../instance/jobs/words.ts'
+import type { JobWords } from '../instance/shared/words.ts'
 
 /** Words for the jobs of labels. */
 export const labelJobs: JobWords<'labels'> = {

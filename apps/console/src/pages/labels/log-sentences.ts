@@ -1,4 +1,4 @@
-import type { ActionPhrases, EventSentences } from '../audit/sentences/sentence-row.ts'
+import type { ActionPhrases, EventSentences } from '../audit/shared/sentence-row.ts'
 
 /** Sentences for the audit events of labels. */
 export const labelEvents = {

@@ -352,6 +352,7 @@ describe('devices_Delete', () => {
       const info = { name: 'dev.nexigon.system.info', value: { networks: [{ ipAddresses: ['10.0.0.7/8'] }] } }
       await one.invoke('devices_SetProperty', { deviceId: one.deviceId, ...info })
       await one.invoke('devices_PublishEvents', { deviceId: one.deviceId, events: [event] })
+      await owner.invoke('devices_SetLabels', { deviceId: one.deviceId, set: { site: 'pier4' } })
       const hostname = `${one.deviceId.slice(2).toLowerCase()}.localhost`
       await owner.invoke('devices_IssueHttpProxyToken', { deviceId: one.deviceId, hostname })
       const { certificates } = await owner.invoke('devices_GetDetails', { deviceId: one.deviceId })
@@ -398,6 +399,7 @@ describe('devices_Delete', () => {
       'device_certificate_tombstone',
       'device_connection',
       'device_event',
+      'device_label',
       'device_property',
       'device_property_change',
       'device_refusals',

@@ -1,5 +1,5 @@
-import { ActionError, MAX_LABELS } from '@muster/actions'
-import { isLabelKey, LABELS } from '@muster/predicates'
+import { ActionError } from '@muster/actions'
+import { isLabelKey, LABELS, MAX_LABELS } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
 import { LABELS_BEFORE, removeProperty, writeProperty } from '../../link/telemetry/device-properties.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'

@@ -1,5 +1,4 @@
-import { MAX_LABELS } from '@muster/actions'
-import { readPredicate } from '@muster/predicates'
+import { MAX_LABELS, readPredicate } from '@muster/predicates'
 import {
   auditEvents,
   clearAudit,
@@ -456,7 +455,7 @@ describe('the list of devices', () => {
     const reporting = await deviceRow(hub, listed, { name: 'e' })
     await reportedBefore({ site: 'pier4' }, reporting)
     expect(await list({ filter: { predicate: readPredicate('label.site = "pier4"') } })).toBe('a')
-    expect(await list({ filter: { predicate: readPredicate('label.site contains "pier4"') } })).toBe('a')
+    expect(await list({ filter: { predicate: readPredicate('label.site contains "pier4"') } })).toBe('ac')
     expect(await list({ filter: { properties: [{ property: `${LABELS}.site`, operator: 'exists' }] } })).toBe(
       'abc',
     )

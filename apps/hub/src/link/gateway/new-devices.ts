@@ -36,7 +36,7 @@ type Entry = NewDevice &
 
 /**
  * Stores new devices with their first certificate. It leaves out each device that needs a decision or a wait: its token was deleted, accepts
- * nothing automatically any more or is locked, its fingerprint is known or blocked, or its certificate is blocked or, with
+ * nothing automatically any more, gives labels or is locked, its fingerprint is known or blocked, or its certificate is blocked or, with
  * `own_certificate`, on another device. All of this is read after the certificates were locked. A block locks the certificates of its device
  * first, so none is stored meanwhile. The rows are inserted in the order of the unique index, so that the batches of two nodes do not
  * deadlock.
@@ -49,7 +49,7 @@ const STORE = `
                             actor, at)
   ), token as materialized (
     select token_id, own_certificate from deployment_token
-     where token_id = any ($3::text[]) and auto_accept for key share skip locked
+     where token_id = any ($3::text[]) and auto_accept and labels is null for key share skip locked
   ), candidate as (
     select i.*, own_certificate, row_number() over (partition by project_id, certificate order by at) as turn
       from input i join token using (token_id)

@@ -27,8 +27,9 @@ const OF_HUB = 'dev.muster.'
 const ALARMS = 'dev.muster.alarms'
 
 /**
- * Refuses a write of a property of the hub. A device writes neither its labels and the paths under which lists show them, so that it cannot choose its own rollout, nor the names under
- * which predicates read its fields: `Forbidden`, as for a protected property. For people all of `dev.muster.` is `Invalid`.
+ * Refuses a write of a property of the hub. A device writes neither its labels and the paths under which lists show them, so that it cannot
+ * choose its own rollout, nor the names under which predicates read its fields: `Forbidden`, as for a protected property. For people all of
+ * `dev.muster.` is `Invalid`.
  */
 export function refusePropertyOfHub(name: string, caller: Caller): void {
   if (!name.startsWith(OF_HUB)) return

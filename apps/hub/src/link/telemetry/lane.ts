@@ -6,6 +6,7 @@ import type { DeviceCaller } from '../../platform/pipeline/caller.ts'
 import { inputTextOf } from '../../platform/pipeline/input-rules.ts'
 import { SYSTEM_INFO } from './device-addresses.ts'
 import { type DeviceEvent, eventRow } from './device-events.ts'
+import { refusePropertyOfHub } from './device-properties.ts'
 import type { Ingest } from './ingest.ts'
 import { readerOf, UNSURE } from './json-forms.ts'
 
@@ -37,6 +38,7 @@ const storeProperty: Store = (ingest, caller, text, done) => {
   // The gateway reads the system information, too, and the other two are rare.
   const { name, value, protected: isProtected, expectedVersion } = input
   if (SYSTEM_INFO.includes(name) || isProtected !== undefined || expectedVersion !== undefined) return false
+  refusePropertyOfHub(name, caller)
   return ingest.setPropertyThen(caller, name, value, done)
 }
 

@@ -30,7 +30,7 @@ export type Resolve = {
  * Makes SQL that finds the owners of a resource, from SQL of the resource's id and of the person's. It selects id columns of `Scope`, and
  * `isAdmin` from the person's row in `organization_member`, which is null without such a row.
  */
-export type OwnersStatement = (id: string, userId: string) => string
+type OwnersStatement = (id: string, userId: string) => string
 
 /** Row of an `OwnersStatement`. */
 export type OwnersRow = { organizationId: string; isAdmin: boolean | null } & Pick<

@@ -40,6 +40,7 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /delete from "device_event" .* device_id = any/s,
     /delete from "device_property_change" .* device_id = any/s,
   ],
+  'link/gateway/token-labels.ts': [/^\s*with labelled as .* insert into device_property_change/s],
   'link/telemetry/property-statement.ts': [/history as \(\s*insert into device_property_change/],
   'features/timeline/audit-source.ts': [/select c\.name, c\.changed_at from device_property_change c/],
   'features/timeline/contents.ts': [
@@ -229,6 +230,13 @@ async function runAll(): Promise<void> {
   const { owner, projectId, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId } = device
+  const labelled = await owner.invoke('projects_CreateDeploymentToken', {
+    projectId,
+    name: 'Labelled',
+    flags: { autoAccept: true },
+    labels: { site: 'pier4' },
+  })
+  await using _ = await connectDevice({ url: hub.url, token: labelled.token })
   const at = new Date()
   const event = { severity: 'Info' as const, body: 'hello', attributes: {}, emittedAt: at.toISOString() }
   const fresh = Array.from({ length: 90 }, () => ({ ...event, eventId: newDatedId('d_ev', at) }))

@@ -1,6 +1,5 @@
-import { lazy, memo, type Ref, Suspense, useState } from 'react'
+import { memo, type Ref, useState } from 'react'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
-import { loadCode } from '../../../lib/load-code.ts'
 import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { Unnamed } from '../../../ui/app/Unnamed.tsx'
@@ -14,11 +13,6 @@ import { columnOf } from './columns.tsx'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
-
-/** Loads with the first device that has labels. */
-const LabelChips = lazy(async () => ({
-  default: (await loadCode(() => import('../../labels/LabelChips.tsx'))).LabelChips,
-}))
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
@@ -75,7 +69,6 @@ export const DeviceRowView = memo(function DeviceRowView({
         <label className={styles.pick}>
           <input
             type="checkbox"
-            className="checkbox"
             aria-label={`Select ${name ?? hostname ?? deviceId}`}
             checked={isShownSelected}
             onChange={event => select(event.target.checked, event)}
@@ -89,7 +82,7 @@ export const DeviceRowView = memo(function DeviceRowView({
 
 /** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
 const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsProps) {
-  const { deviceId, name, hostname, status, labels } = device
+  const { deviceId, name, hostname, status } = device
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
@@ -114,11 +107,6 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
                   </span>
                 )}
               </div>
-              {labels && (
-                <Suspense>
-                  <LabelChips labels={labels} />
-                </Suspense>
-              )}
               {deletion && <NotDeleted deletion={deletion} />}
             </td>
           )

@@ -2,6 +2,7 @@ import { Link } from '@tanstack/react-router'
 import type { ReactNode } from 'react'
 import { useActionState } from '../../../../api/queries.ts'
 import { LiveStamp } from '../../../../ui/app/LiveStamp.tsx'
+import page from '../../../../ui/app/Page.module.css'
 import { Page } from '../../../../ui/app/Page.tsx'
 import { isAbsent } from '../../../../ui/is-absent.ts'
 import { Breadcrumb } from '../../../../ui/lazy/Breadcrumb.tsx'
@@ -49,7 +50,7 @@ export function EntriesPage({
       />
       <div className={`page-head ${styles.head}`}>
         <h1 tabIndex={-1}>{title}</h1>
-        <span className={`count ${styles.device}`}>
+        <span className={`${page.count} ${styles.device}`}>
           <bdi>{name}</bdi>
         </span>
         {hasStatus && details && <StatusBadges deviceId={deviceId} isConnected={details.isConnected} />}

@@ -2,6 +2,7 @@ import type { AuditEvents } from '@muster/actions/client'
 import type { ReactNode } from 'react'
 import { lookUp } from '../../../../lib/app/look-up.ts'
 import { durationInWords, inWords } from '../../../../lib/app/relative-time.ts'
+import { nameOf } from '../../shared/actor-name.ts'
 import { cut, LONGEST_TEXT } from '../cut.ts'
 import type { Entry, EntryOf } from './entry.ts'
 import { ShortValue } from './ShortValue.tsx'
@@ -141,13 +142,6 @@ function Who({ entry }: { entry: Pick<EntryOf<'property'>, 'actor' | 'actorName'
       </b>{' '}
     </>
   )
-}
-
-/** Name of an actor in words: "Administrator", "This device", "The hub", "A deleted account". */
-export function nameOf({ actor, actorName }: Pick<EntryOf<'property'>, 'actor' | 'actorName'>): string {
-  if (actor.actor === 'Device') return 'This device'
-  if (actor.actor === 'System' || actor.actor === 'ClusterNode') return 'The hub'
-  return actorName ?? ('userId' in actor ? 'A deleted account' : actor.actor)
 }
 
 const CERTIFICATE_WORDS: Record<string, string> = {

@@ -5,3 +5,8 @@ export const LABEL_KEY_TEXT = /^(?!__proto__$)[a-z0-9._-]{1,63}$/
 export function isLabelKey(text: string): boolean {
   return LABEL_KEY_TEXT.test(text)
 }
+
+/** Maximum number of labels of a device. */
+export const MAX_LABELS = 64
+/** Longest value of a label, in characters. */
+export const MAX_LABEL_LENGTH = 255

@@ -1,9 +1,9 @@
-import { MAX_LABELS } from '@muster/actions/client'
+import { MAX_LABELS } from '@muster/predicates'
 import { Plus, X } from 'lucide-react'
 import { useRef, useState } from 'react'
-import { useCommand } from '../../api/queries.ts'
-import { useShortcut } from '../../lib/app/shortcuts.ts'
-import { toastError, toastUndo } from '../../ui/app/toast.ts'
+import { useCommand } from '../../../api/queries.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
+import { toastError, toastUndo } from '../../../ui/app/toast.ts'
 import styles from './DeviceLabels.module.css'
 import { LabelEditor } from './LabelEditor.tsx'
 
