@@ -22,7 +22,7 @@ const PANELS: Record<keyof Growth, [title: string, unit: string]> = {
 
 const [WIDTH, HEIGHT, COLUMNS] = [300, 210, 3]
 /** Space around the plot of a panel, for its title, values and numbers of devices. */
-const MARGIN = { top: 58, right: 28, bottom: 34, left: 28 }
+const MARGIN = { top: 68, right: 28, bottom: 34, left: 28 }
 const STYLE = `
   text { font: 12px system-ui, sans-serif; fill: #57606a; text-anchor: middle }
   .title { font-size: 14px; font-weight: 600; fill: #1f2328; text-anchor: start }

@@ -239,7 +239,7 @@ it('leaves the keys of an input method that composes a character to it', async (
   await filter.press('Escape')
   expect(await filter.inputValue()).toBe('')
 
-  await page.goto(`${organization}/log`)
+  await page.goto(`${project}/log`)
   await page.getByRole('button', { name: /^Kind/ }).click()
   const search = page.getByRole('searchbox', { name: 'Find a kind or type' })
   await search.fill('projects_')

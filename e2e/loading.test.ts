@@ -96,6 +96,11 @@ it('C23: the sign-in page takes input and a submit before its scripts have loade
   await fresh.goto(`${stage.hub.url}/login?redirect=/settings/profile`, { waitUntil: 'commit' })
   await fresh.getByRole('heading', { level: 1, name: 'Log in' }).waitFor()
   expect(await fresh.title()).toBe('Log in · Muster')
+  // The scripts that follow the theme of the system are held back.
+  await fresh.evaluate(`
+    matchMedia('(prefers-color-scheme: dark)').onchange = ({ matches }) => {
+      document.documentElement.dataset.theme = matches ? 'dark' : 'light'
+    }`)
   await expectGoodScreen(fresh, 'login-static')
   await fresh.getByLabel('Email').fill(stage.admin.email)
   await fresh.getByLabel('Remember me').check()

@@ -33,6 +33,18 @@ it('has at most 60 global classes, each with a name that says what it is, and al
   expect(names.filter(name => !isUsed(name))).toEqual([])
 })
 
+it('uses no class that no sheet has', () => {
+  const known = new Set(globalNames())
+  const unknown = scripts.flatMap(text =>
+    [...text.matchAll(/className=(?:"([^"]*)"|\{`([^`]*)`\})/g)]
+      .flatMap(([, plain, template]) =>
+        (plain ?? template!.replace(/\$\{(?:[^{}`]|`[^`]*`|\{[^}]*\})*\}/g, ' ')).split(/\s+/),
+      )
+      .filter(name => /^[a-z][\w-]*$/.test(name) && !known.has(name)),
+  )
+  expect([...new Set(unknown)]).toEqual([])
+})
+
 it('has the classes that browser tests and benches look for', () => {
   const own = modules.flatMap(file =>
     classesIn(textOf(file)).map(name => `${basename(file, '.module.css')}-${name}`),

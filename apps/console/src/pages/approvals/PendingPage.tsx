@@ -171,7 +171,7 @@ function Pending({ projectId }: { projectId: string }) {
           selected={selected}
           certificates={certificates}
           total={total ?? 0}
-          busy={busy === 'Delete' ? undefined : busy}
+          busy={busy === 'Accept' || busy === 'Reject' ? busy : undefined}
           isAsking={selection.isAsking}
           onAll={() =>
             void selection.toggleMany(

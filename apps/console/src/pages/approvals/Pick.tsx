@@ -16,7 +16,6 @@ export function Pick({ label, state, onToggle }: PickProps) {
     <label className={styles.pick}>
       <input
         type="checkbox"
-        className="checkbox"
         aria-label={label}
         checked={state === 'all'}
         ref={input => {

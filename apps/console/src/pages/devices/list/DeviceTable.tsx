@@ -32,10 +32,7 @@ import type { DeviceRow } from './use-device-list.ts'
 const ROW_HEIGHT = 44
 /** On phones each row is a card. Its height in pixels without properties that the person added, as in columns.module.css. */
 const CARD_HEIGHT = 64
-/**
- * Height in pixels of the line of a card for one property that the person added as a column, and for labels, which all cards have once a
- * device has some.
- */
+/** Height in pixels of the line of a card for one property that the person added as a column. */
 const CARD_LINE_HEIGHT = 18
 /** Width in pixels of the column of checkboxes. */
 const SELECT_PX = 42
@@ -124,11 +121,10 @@ export function DeviceTable({
   const columnCount = columnIds.length + 2
   const propertyCount = columnIds.filter(id => propertyOf(id) !== undefined).length
 
-  const hasLabels = devices.some(({ labels }) => labels)
   const virtual = useVirtualRows({
     table: element,
     count: devices.length,
-    rowHeight: isNarrow ? CARD_HEIGHT + (propertyCount + Number(hasLabels)) * CARD_LINE_HEIGHT : ROW_HEIGHT,
+    rowHeight: isNarrow ? CARD_HEIGHT + propertyCount * CARD_LINE_HEIGHT : ROW_HEIGHT,
     keyOf: index => devices[index]!.deviceId,
   })
   const { startIndex, endIndex } = virtual.range
@@ -182,9 +178,10 @@ export function DeviceTable({
     <table
       {...TABLE}
       ref={element}
-      className={`tbl cards ${columnStyles.devices} ${styles.table}${isDefaultView ? ` ${columnStyles.standard}` : ''}${hasWholeIds ? ` ${columnStyles.wholeIds}` : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
+      className={`table ${columnStyles.devices} ${styles.table}${isDefaultView ? ` ${columnStyles.standard}` : ''}${hasWholeIds ? ` ${columnStyles.wholeIds}` : ''}${isBroad ? ` ${styles.broad}` : ''}${isSelecting ? ` ${styles.selecting}` : ''}`}
       style={isBroad ? { width: widthPx } : undefined}
       data-without={isDefaultView && !isNarrow ? givenUp.join(' ') : undefined}
+      data-on-phones="cards"
       data-sticky-head
       aria-busy={isBusy}
       aria-rowcount={isFromFirst && total !== undefined ? total + 1 : -1}
@@ -346,7 +343,6 @@ function SelectAll({ isSelected, isPartly, disabled, onChange }: SelectAllProps)
     <label className={styles.pick}>
       <input
         type="checkbox"
-        className="checkbox"
         aria-label="Select all on this list"
         checked={isShown}
         ref={box => {

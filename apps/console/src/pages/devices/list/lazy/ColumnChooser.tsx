@@ -71,7 +71,7 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
         {'name'.includes(part) && (
           <li className="row">
             <label className="row grow">
-              <input type="checkbox" className="checkbox" checked disabled />
+              <input type="checkbox" checked disabled />
               <span>Name</span>
             </label>
             <small className="tiny muted">always</small>
@@ -82,7 +82,6 @@ export function ColumnChooser({ projectId, view, leftOut, onChange, opener, onCl
             <label className="row grow">
               <input
                 type="checkbox"
-                className="checkbox"
                 checked={view.columns.includes(id)}
                 onChange={event => setShown(id, event.target.checked)}
               />
@@ -174,7 +173,6 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
               <label className="row grow">
                 <input
                   type="checkbox"
-                  className="checkbox"
                   checked={isShown}
                   disabled={!isShown && (isFull || !isColumnPath(name.path))}
                   onChange={event => onShown(name.path, event.target.checked)}
