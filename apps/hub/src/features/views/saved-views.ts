@@ -3,7 +3,8 @@ import { sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
 import type { Scope } from '../../platform/access/scope.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
-import { type Caller, type PersonCaller, personOf } from '../../platform/pipeline/caller.ts'
+import { type Caller, personOf } from '../../platform/pipeline/caller.ts'
+import { requireListColumns } from '../../platform/pipeline/input-rules.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
 import { actorName } from '../audit/index.ts'
 
@@ -51,7 +52,7 @@ export function viewOf(row: ViewRow, { rights }: Scope) {
   }
 }
 
-/** The columns of a view's row that its input sets. */
+/** The columns of a view's row that its input sets. Throws `Invalid` (409) for columns of the list as `requireListColumns` does. */
 export function columnsOf({
   name,
   conditions,
@@ -60,6 +61,7 @@ export function columnsOf({
   isShared,
   isInRow,
 }: ParsedInput<'views_Create'>) {
+  requireListColumns(columns)
   return {
     name,
     filter: JSON.stringify(conditions),
@@ -82,11 +84,4 @@ export async function lockOwnView(tx: Tx, userId: string, projectId: string, vie
     .executeTakeFirst()
   if (!view || !(view.is_shared || view.owner_id === userId)) throw refusal()
   return view
-}
-
-/** The person who runs a command on views. Throws `Forbidden` for other callers, who own no views. */
-export function requirePerson(caller: Caller): PersonCaller {
-  const person = personOf(caller)
-  if (!person) throw refusal()
-  return person
 }

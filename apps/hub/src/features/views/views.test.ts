@@ -131,6 +131,7 @@ it.each<[string, Record<string, unknown>, string]>([
   ['a name without a visible character', { name: '\u200b' }, 'name'],
   ['a wrong predicate', { conditions: { predicate: { kind: 'Literal', value: 1 } } }, 'conditions.predicate'],
   ['an order by nothing', { order: 'nothing' }, 'order'],
+  ['a column twice', { columns: [{ column: 'status' }, { column: 'status' }] }, 'columns'],
   ['a column that does not exist', { columns: [{ column: 'nothing' }] }, 'columns'],
 ])('refuses %s', async (_, wrong, path) => {
   await expect(

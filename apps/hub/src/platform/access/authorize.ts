@@ -1,6 +1,6 @@
 import { ActionError, type AnyPermission, rolesOf } from '@muster/actions'
 import type { Db } from '../database/client/connection.ts'
-import { type Caller, type DeviceCaller, personOf } from '../pipeline/caller.ts'
+import { type Caller, type DeviceCaller, type PersonCaller, personOf } from '../pipeline/caller.ts'
 import { ownersOf } from './owners.ts'
 import { rightFor } from './rights.ts'
 import type { OwnedResource, Scope } from './scope.ts'
@@ -112,6 +112,13 @@ export class RefusedMember extends ActionError {
     this.scope = scope
     this.reason = mayAdministrators ? 'Only administrators of the organization may do this.' : REFUSED
   }
+}
+
+/** Returns the calling person. Throws `Forbidden` for other callers, such as jobs of the hub. */
+export function requirePerson(caller: Caller): PersonCaller {
+  const person = personOf(caller)
+  if (!person) throw refusal()
+  return person
 }
 
 /** Makes the `Forbidden` error, with the same text for absent resources and for missing permissions. */

@@ -1,4 +1,4 @@
-import { ActionError } from '@muster/actions'
+import { ActionError, MAX_PROPERTY_COLUMNS, type ParsedInput } from '@muster/actions'
 
 const decoder = new TextDecoder('utf-8', { fatal: true })
 
@@ -11,6 +11,18 @@ export function ruleBroken(path: string, message: string): ActionError {
 export function requireDistinct(path: string, what: string, names: readonly string[]): void {
   const twice = names.find((name, index) => names.indexOf(name) < index)
   if (twice !== undefined) throw ruleBroken(path, `Found the ${what} ${twice} twice, expected it once.`)
+}
+
+/** Throws `Invalid` (409) for a column of a device list that is there twice, and for too many columns of properties. */
+export function requireListColumns(columns: ParsedInput<'users_SetView'>['columns'] = []): void {
+  const properties = columns.flatMap(column => ('property' in column ? column.property : []))
+  const others = columns.flatMap(column => ('column' in column ? column.column : []))
+  requireDistinct('columns', 'property', properties)
+  requireDistinct('columns', 'column', others)
+  if (properties.length > MAX_PROPERTY_COLUMNS) {
+    const message = `Found ${properties.length} columns of properties, expected at most ${MAX_PROPERTY_COLUMNS}.`
+    throw ruleBroken('columns', message)
+  }
 }
 
 /** Decodes the input of an action. Throws `Invalid` if it is not valid UTF-8. */

@@ -1,6 +1,5 @@
 import { ActionError } from '@muster/actions'
-import { refusal } from '../../../platform/access/authorize.ts'
-import { personOf } from '../../../platform/pipeline/caller.ts'
+import { requirePerson } from '../../../platform/access/authorize.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { isOpen, lockMembers } from '../../organizations/index.ts'
 
@@ -11,9 +10,7 @@ import { isOpen, lockMembers } from '../../organizations/index.ts'
 export const users_AcceptOrganizationInvitation = handler(
   'users_AcceptOrganizationInvitation',
   async ({ tx, events, caller, scope, changed }, { invitationId }) => {
-    const person = personOf(caller)
-    if (!person) throw refusal()
-    const { userId } = person
+    const { userId } = requirePerson(caller)
     await lockMembers(tx, scope.organizationId!)
     // A second, concurrent acceptance finds no row and is refused.
     const { organization_id: organizationId, isOpen: hasNotEnded } = await tx

@@ -1,7 +1,8 @@
 import { sql } from 'kysely'
+import { requirePerson } from '../../../platform/access/authorize.ts'
 import { wireActor } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
-import { lockOwnView, requirePerson } from '../saved-views.ts'
+import { lockOwnView } from '../saved-views.ts'
 
 /** Deletes a view. Its row is kept for some time, so that a link to it says who has deleted it. */
 export const views_Delete = handler(

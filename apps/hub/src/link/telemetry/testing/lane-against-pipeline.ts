@@ -18,7 +18,7 @@ const BUDGETS = [
   'device-property-bytes',
 ] as const
 
-/** What the hub stores of a device, without times and ids of its own. */
+/** Queries for the rows of a device in each table that events and properties change. They leave out the times and ids that the hub makes. */
 const STORED = [
   `select event_id, event_day::text, severity, category, body::text, attributes::text, emitted_at::text
      from device_event where device_id = $1 order by event_id, event_day, emitted_at`,

@@ -181,7 +181,7 @@ it('S26: a look-up that waits for a lock moves to a second connection, and holds
   await blocker.query('rollback')
   const rowsOfLocked = (await Promise.all(waiting)).flat()
   expect(rowsOfLocked.map(({ n }) => n)).toEqual(waiting.map(() => 1))
-  // One of them was repeated on the second connection, and the others then ran on the usual one.
+  // One look-up waited on the second connection. The other 99 ran on the usual connection after the lock was released.
   const [repeated, others] = [false, true].map(isUsual =>
     rowsOfLocked.filter(({ pid }) => (pid === usual!.pid) === isUsual),
   )
