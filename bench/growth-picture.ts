@@ -1,4 +1,4 @@
-/** What a hub with some number of devices costs. Processor time is that of hub and database together. */
+/** Memory and processor time of a hub at one number of devices. Processor time is the sum of hub and database. */
 export type Growth = {
   /** Memory of the hub. */
   memoryMib: number

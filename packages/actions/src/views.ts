@@ -5,7 +5,7 @@ import { DeviceFilter, DeviceSort } from './device-filters.ts'
 import { DeviceViewId, ProjectId, UserId } from './ids.ts'
 import { Empty, Name, Timestamp } from './scalars.ts'
 
-/** What a saved view of a device list keeps. */
+/** Fields of a saved view of a device list that a person sets. */
 const VIEW = {
   name: Name,
   conditions: DeviceFilter.describe('Filter of the devices.'),

@@ -41,7 +41,7 @@ describe('with a share of what others leave free', () => {
     await settle()
     expect(begun.join('')).toBe('aaaaaabc')
     expect(['a', 'b', 'd'].map(owner => limiter.maxOf(owner))).toEqual([3, 1, 1])
-    // Those of `a` that end leave room for the others.
+    // When tasks of `a` end, waiting tasks of `b` and `c` begin.
     for (const one of ofA.slice(0, 4)) await one.end()
     await settle()
     expect(begun.join('')).toBe('aaaaaabcbc')

@@ -42,7 +42,7 @@ const VIEW_PX = 60
 const NAME_PADDING_PX = 24
 /** Minimum width of the column Name in pixels, as in columns.module.css. */
 const MIN_NAME_PX = 240
-/** What the default view gives up where it has no room, in this order: space between columns, then columns. As in columns.module.css. */
+/** Parts of the default view that are hidden if the table is too narrow, in this order. columns.module.css has a rule for each. */
 const GIVEN_UP = ['space', 'version', 'last', 'update']
 /** Number of names that are measured. */
 const MEASURED_NAMES = 20

@@ -145,7 +145,7 @@ export function LabelEditor({ projectId, deviceId, labels, edited, command, onCl
   )
 }
 
-/** What is wrong with a label as typed; undefined if nothing is. The hub decides in the end. */
+/** Returns an error text for a typed label, or undefined for a valid one. The hub checks labels again. */
 function problemOf(key: string, value: string, isTaken: boolean): string | undefined {
   if (!isLabelKey(key)) return KEY_RULE
   if (isTaken) return `The device has the label ${key}. Edit it in its place.`
