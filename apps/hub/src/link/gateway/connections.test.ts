@@ -176,6 +176,32 @@ describe('the presence of a device', () => {
     await until('the device is offline', async () => !(await isShownConnected(owner, deviceId)))
   })
 
+  it('stays open while the end of a newer one, which broke at this node, is not recorded yet', async () => {
+    const { owner, token } = await hub.fleet()
+    await using _other = await secondNode(hub)
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId } = device
+    await hub.pool.query(
+      `with newer as (
+         insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, remote_address)
+         select $2, device_id, node_id, token_id, certificate_id, remote_address
+           from device_connection where device_id = $1
+         returning connection_id
+       ) update device set connection_id = (select connection_id from newer) where device_id = $1`,
+      [deviceId, newId('d_conn')],
+    )
+    const queries = vi.spyOn(hub.pool, 'query')
+    const looks = () =>
+      queries.mock.calls.filter(([query]) => (query as { name?: string }).name === 'gateway-ended-rights').length
+    try {
+      await until('the node has looked for ended rights', () => looks() > 0)
+      expect(await device.invoke('actor_GetActor', {})).toMatchObject({ actor: { deviceId } })
+      expect(await isShownConnected(owner, deviceId)).toBe(true)
+    } finally {
+      vi.restoreAllMocks()
+    }
+  })
+
   it('moves within seconds to a newer connection at another node', async () => {
     const { owner, token } = await hub.fleet()
     await using second = await secondNode(hub)

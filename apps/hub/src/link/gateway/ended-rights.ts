@@ -29,6 +29,8 @@ const REASONS = {
   replaced: REPLACED,
 }
 
+// A newer connection of the device to this node counts for nothing here: this node closes the older one when it registers the newer one,
+// and keeps it if the newer one broke before.
 const ENDED = {
   name: 'gateway-ended-rights',
   text: `
@@ -44,7 +46,9 @@ const ENDED = {
       left join device_certificate c on c.certificate_id = i.certificate_id and c.status = 'Active'
       left join device d on d.device_id = i.device_id
      where t.token_id is null or c.certificate_id is null
-        or (i.connection_id is not null and d.connection_id is distinct from i.connection_id)`,
+        or (i.connection_id is not null and d.connection_id is distinct from i.connection_id and not exists (
+          select from device_connection n where n.connection_id = d.connection_id and n.node_id = $5
+        ))`,
 }
 
 /**
@@ -62,6 +66,7 @@ export function watchRights({ db, pool, devices, rights, bus, nodeId, log }: Opt
       sessions.map(({ certificateId }) => certificateId),
       sessions.map(({ deviceId }) => deviceId),
       sessions.map(({ connectionId }) => connectionId),
+      nodeId,
     ])
     for (const { at, cause } of rows) sessions[at]!.close(REASONS[cause])
   }
