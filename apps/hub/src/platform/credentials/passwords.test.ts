@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { availableParallelism } from 'node:os'
 import { mailedJwt, testHub, until } from '@muster/testkit'
 import { hash as cheapHash } from '@node-rs/argon2'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -137,6 +138,14 @@ describe('a password', () => {
 })
 
 // The timeout is long because hashing has low priority and takes long on a busy machine.
+// A core without a hash serves people and devices at once (docs/decisions.md, "Sign-in and sessions").
+it('is hashed by one thread for each two cores, and at most two', async () => {
+  await passwords.hash('correct horse')
+  const [pid] = childrenCalled('passwords-process')
+  const threads = /UV_THREADPOOL_SIZE=(\d+)/.exec(readFileSync(`/proc/${pid}/environ`, 'utf8'))?.[1]
+  expect(Number(threads)).toBe(Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2))))
+})
+
 describe('passwords that wait to be hashed', { timeout: 90_000 }, () => {
   it('occupy no database connections', async () => {
     await using hub = await testHub()

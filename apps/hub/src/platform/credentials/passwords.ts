@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { getCompileCacheDir } from 'node:module'
-import { setPriority } from 'node:os'
+import { availableParallelism, setPriority } from 'node:os'
 import { dirname } from 'node:path'
 import { ActionError } from '@muster/actions'
 import { FairLimiter, LimiterRejection } from '@muster/concurrency'
@@ -17,8 +17,12 @@ const PARAMETERS = { algorithm: ARGON2ID, memoryCost: 19 * 1024, timeCost: 2, pa
  */
 const DUMMY_HASH = `$argon2id$v=19$m=${PARAMETERS.memoryCost},t=${PARAMETERS.timeCost},p=${PARAMETERS.parallelism}$${'A'.repeat(22)}$${'A'.repeat(43)}`
 
-/** Limit of concurrent hashes. Each takes 19 MiB and 5 to 25 ms of a core, at low priority (docs/goals.md, P19). */
-const MAX_RUNNING = 2
+/**
+ * Limit of concurrent hashes: one for each two cores, and at most two. Each takes 19 MiB and 5 to 25 ms of a core, at low priority
+ * (docs/goals.md, P19). Linux does not interrupt a hash at once for a thread of higher priority, so the hub and the database need a
+ * core that runs no hash.
+ */
+const MAX_RUNNING = availableParallelism() < 4 ? 1 : 2
 /**
  * Limit of hashes that were sent to the hashing process and have no answer yet. Waiting unauthenticated clients have the same limit. It
  * bounds the longest wait to a few seconds.
@@ -38,8 +42,7 @@ const KEEP_MS = 60_000
  */
 const FLOOD_MEMORY_MS = 10_000
 /**
- * Limits of password verifications for unauthenticated clients. During a flood, one of the two hashing threads stays free for other
- * callers.
+ * Limits of password verifications for unauthenticated clients. During a flood, other callers wait for at most one of them.
  */
 const UNAUTHENTICATED = { max: MAX_RUNNING, maxWaiting: MAX_PENDING }
 const UNAUTHENTICATED_IN_FLOOD = { max: 1, maxWaiting: 4 }
