@@ -146,6 +146,28 @@ describe('runAgent', () => {
     expect(delays).toEqual([500, 500, 500])
   })
 
+  it('returns within the time that the hub named, also after several crashes', async () => {
+    await using hub = await FakeHub.start()
+    hub.returnWithinMs = 2000
+    const delays: number[] = []
+    await using agent = await startAgent(hub.url, {
+      // No connection lasts, as when the hub crashes again soon.
+      clock: { ...instantClock(), elapsed: () => 0 },
+      onDisconnected: ({ delayMs }) => delays.push(delayMs),
+      publishSystemInfo: false,
+    })
+    for (let crash = 1; crash <= 5; crash++) {
+      await expect.poll(() => agent.connected).toHaveLength(crash)
+      hub.crash()
+    }
+    await expect.poll(() => agent.connected).toHaveLength(6)
+    expect(delays).toEqual([500, 1000, 1000, 1000, 1000])
+    hub.refusals.push({ status: 403, body: '' })
+    hub.crash()
+    await expect.poll(() => delays).toHaveLength(7)
+    expect(delays.slice(5)).toEqual([1000, 30_000])
+  })
+
   it('uses a renewed certificate once it is complete', async () => {
     await using hub = await FakeHub.start()
     await using folder = await temporaryFolder()

@@ -89,7 +89,10 @@ class Agent {
     while (!signal.aborted) {
       const failure = await this.#connectOnce()
       if (signal.aborted) break
-      const delayMs = this.#backoff.nextDelayMs(failure instanceof HubRefusedError ? failure.retryAfterMs : 0)
+      const refusal = failure instanceof HubRefusedError ? failure : undefined
+      // A hub answers 503 while it starts.
+      if (refusal && refusal.status !== 503) this.#backoff.refused()
+      const delayMs = this.#backoff.nextDelayMs(refusal?.retryAfterMs)
       this.#log.warn(`${adviceOn(failure)}; next attempt in ${(delayMs / 1000).toFixed(1)} s`)
       this.#options.onDisconnected?.({ reason: describeError(failure), delayMs })
       await this.#clock.sleep(delayMs, signal).catch(() => {})
@@ -129,6 +132,7 @@ class Agent {
       const session = await openSession(this.#credentials, {
         isRegistered: true,
         onRequest: request => this.#forwards.handle(request),
+        onReturnBound: returnWithinMs => this.#backoff.returnWithin(returnWithinMs),
         onProxyFailure: ({ message }) => this.#log.warn(`${message}; connecting directly`),
         signal,
       })

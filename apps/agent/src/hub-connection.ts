@@ -26,6 +26,8 @@ export type ConnectOptions = {
   /** Accepts or rejects channel requests of the hub. Without this callback all requests are rejected. */
   onRequest?: (request: ChannelRequest) => void
   signal?: AbortSignal
+  /** Called when the hub names the milliseconds within which this device shall return after a crash (docs/protocol.md R-26). */
+  onReturnBound?: (returnWithinMs: number) => void
   /** Called when the hub is not reached through the proxy, before a direct connection is tried. */
   onProxyFailure?: (error: ProxyError) => void
   /** Timeout in milliseconds for TCP, TLS and WebSocket handshake together. */
@@ -58,7 +60,7 @@ const MAX_MESSAGE_BYTES = 2 * 1024 * 1024
  */
 export function connectToHub(credentials: HubCredentials, options: ConnectOptions): Promise<HubConnection> {
   const { promise, resolve, reject } = Promise.withResolvers<HubConnection>()
-  const { signal, onRequest } = options
+  const { signal, onRequest, onReturnBound } = options
   if (signal?.aborted) return Promise.reject(signal.reason)
   const url = connectUrl(credentials.hubUrl)
   const session = sessions.get(credentials)
@@ -122,7 +124,7 @@ export function connectToHub(credentials: HubCredentials, options: ConnectOption
     // The hub's first message may have arrived already. The WebSocket emits it right after this listener returns, so the link must be
     // attached before.
     const transport = new WebSocketTransport(webSocket, socket)
-    const link = new Link(transport, { ...(onRequest && { onRequest }), limits: AGENT_LIMITS })
+    const link = new Link(transport, { onRequest, onReturnBound, limits: AGENT_LIMITS })
     transport.deliverTo(link)
     resolve({ link, drop: () => transport.close(true) })
   })

@@ -1,5 +1,6 @@
-import { expect, it } from 'vitest'
+import { describe, expect, it } from 'vitest'
 import { Backoff } from './backoff.ts'
+import { seededRandom } from './testing/fuzz.ts'
 
 it('doubles the ceiling up to the cap', () => {
   const backoff = new Backoff({ random: () => 0.999999 })
@@ -32,4 +33,39 @@ it('stays at the cap after any number of failures', () => {
   const backoff = new Backoff({ random: () => 0.5 })
   for (let attempt = 0; attempt < 3000; attempt++) backoff.nextDelayMs()
   expect(backoff.nextDelayMs()).toBe(30_000)
+})
+
+describe('with the bound that the hub named', () => {
+  it('stays below it until the delays have added up to a minute, and goes on as without it', () => {
+    const backoff = new Backoff({ random: () => 0.999999 })
+    backoff.returnWithin(3000)
+    const delays = Array.from({ length: 24 }, () => backoff.nextDelayMs())
+    expect(delays.slice(0, 3)).toEqual([1000, 2000, 3000])
+    expect(new Set(delays.slice(2, 21))).toEqual(new Set([3000]))
+    expect(delays.slice(21)).toEqual([60_000, 60_000, 60_000])
+  })
+
+  it('goes on as without it once the hub has refused the device', () => {
+    const backoff = new Backoff({ random: () => 0.999999 })
+    backoff.returnWithin(1000)
+    expect([backoff.nextDelayMs(), backoff.nextDelayMs()]).toEqual([1000, 1000])
+    backoff.refused()
+    expect([backoff.nextDelayMs(), backoff.nextDelayMs()]).toEqual([4000, 8000])
+  })
+
+  // Without the bound the last of 1,000 devices returns 15 s, 29 s and 58 s after the crashes.
+  it('brings 1,000 devices back within 3 s of each of four crashes, each with a hub that is away for 1.5 s', () => {
+    const random = seededRandom(40)
+    const fleet = Array.from({ length: 1000 }, () => new Backoff({ random: () => random(1e6) / 1e6 }))
+    for (let crash = 0; crash < 4; crash++) {
+      // The hub names 2 ms for each of its devices.
+      for (const backoff of fleet) backoff.returnWithin(2000)
+      for (const backoff of fleet) {
+        let atMs = 0
+        while (atMs < 1500) atMs += backoff.nextDelayMs()
+        backoff.endedAfter(1000)
+        expect(atMs).toBeLessThan(1500 + 3000)
+      }
+    }
+  })
 })

@@ -6,12 +6,13 @@ import type { Clock } from './clock.ts'
 import { FrameError, type LinkEnd, LinkEndedError } from './errors.ts'
 import { decodeFrame, encodeFrame, FRAME, type Frame, MAGIC, readId, readU32, TAG } from './frames.ts'
 import { Heartbeat, heartbeatTimes } from './heartbeat.ts'
+import { hasOwnMark, helloInfo, returnWithinMsOf } from './hello-info.ts'
 import { type LinkLimits, resolveLimits } from './limits.ts'
 import type { LinkOptions } from './link-options.ts'
 import type { OpenOptions } from './opening.ts'
 import { type AcceptedChannel, Opens, type OpensHost } from './opens.ts'
 import { Outgoing } from './outgoing.ts'
-import { hasOwnMark, OWN_MARK, type PeerAge } from './peer-age.ts'
+import type { PeerAge } from './peer-age.ts'
 import { RateCounts } from './rate-counts.ts'
 import type { IncomingRequest } from './request.ts'
 import { Requests, type RequestsHost } from './requests.ts'
@@ -19,7 +20,6 @@ import { type LateFrame, Tombstones } from './tombstones.ts'
 import type { Transport } from './transport.ts'
 import { TICK_MS, type Wheel, type WheelEntry } from './wheel.ts'
 
-const HELLO = encodeFrame({ type: 'Hello', magic: MAGIC, info: OWN_MARK })
 const PING = encodeFrame({ type: 'Ping' })
 const PONG = encodeFrame({ type: 'Pong' })
 
@@ -98,7 +98,7 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
       ),
     )
     this.#receivedTick = wheel.tick
-    this.outgoing.send(HELLO)
+    this.outgoing.send(encodeFrame({ type: 'Hello', magic: MAGIC, info: helloInfo(options.returnWithinMs) }))
     wheel.schedule(this, this.limits.handshakeMs)
   }
 
@@ -471,6 +471,8 @@ export class LinkCore implements WheelEntry, ChannelHost, OpensHost, RequestsHos
     }
     this.#helloTick = this.wheel.tick
     if (hasOwnMark(frame.info)) this.#peerAge = 'Current'
+    const returnMs = this.#options.onReturnBound && returnWithinMsOf(frame.info)
+    if (returnMs !== undefined) this.#options.onReturnBound?.(returnMs)
     this.wheel.scheduleTicks(this, this.#heartbeat.begin(this.#helloTick))
   }
 

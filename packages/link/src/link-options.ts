@@ -11,6 +11,10 @@ export interface LinkOptions {
   readonly onError?: ((error: unknown) => void) | undefined
   /** Called after all channels of the link have ended, with the value to which the promise `ended` of the link resolves. */
   readonly onEnded?: ((end: LinkEnd) => void) | undefined
+  /** Called when the Hello of a hub names the milliseconds within which this device shall return after a crash (docs/protocol.md R-26). */
+  readonly onReturnBound?: ((returnWithinMs: number) => void) | undefined
+  /** Milliseconds within which the peer, a device, shall return after a crash of this hub. Read once, for the Hello. */
+  readonly returnWithinMs?: number | undefined
   /** Limits that differ from DEFAULT_LIMITS. Links that are given the same object share the merged result. */
   readonly limits?: Partial<LinkLimits> | undefined
   /** Clock of the link, the system's monotonic clock by default. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import type { Channel } from './channel.ts'
-import type { Frame } from './frames.ts'
+import { decodeFrame, type Frame } from './frames.ts'
 import { Link } from './link.ts'
 import { ManualClock } from './testing/manual-clock.ts'
 import { connectedLinks, MemoryTransport } from './testing/memory-transport.ts'
@@ -360,6 +360,29 @@ describe('R-12', () => {
   })
 })
 
+describe('R-26', () => {
+  it('names the time for the return behind the mark, which a device takes only where it is plausible', () => {
+    const transport = new MemoryTransport()
+    new Link(transport, { clock: new ManualClock(), returnWithinMs: 3000 })
+    const own = decodeFrame(transport.take()[0] ?? none)
+    expect(own.type === 'Hello' && Buffer.from(own.info).toString()).toBe('muster/1;return=3000')
+
+    const heardIn = (info: string): number[] => {
+      const heard: number[] = []
+      const peer = new RawPeer({ onReturnBound: returnMs => heard.push(returnMs) }, false)
+      peer.send({ ...HELLO, info: Buffer.from(info) } as Frame)
+      expect(peer.link.isOpen).toBe(true)
+      return heard
+    }
+    expect(heardIn('muster/1;return=3000')).toEqual([3000])
+    expect(heardIn('muster/2;return=60000;more')).toEqual([60_000])
+    for (const info of ['', 'muster/1', 'muster/1;return=', 'nexigon;return=3000', 'muster/1 return=3000'])
+      expect(heardIn(info)).toEqual([])
+    for (const number of ['0', '999', '60001', '-1', '1e4', '3000.5', '9'.repeat(30)])
+      expect(heardIn(`muster/1;return=${number}`)).toEqual([])
+  })
+})
+
 describe('R-25', () => {
   it('I6: the mark in the info of the Hello says that a peer is ours, whatever it sends', () => {
     const peerWith = (info: string) => {
@@ -369,6 +392,7 @@ describe('R-25', () => {
       return peer.link.peerAge
     }
     expect(peerWith('muster/1')).toBe('Current')
+    expect(peerWith('muster/1;return=3000')).toBe('Current')
     expect(peerWith('muster/2 more')).toBe('Current')
     for (const info of ['', 'muster', 'nexigon', 'a muster/1', '\0']) expect(peerWith(info)).toBe('Legacy')
   })

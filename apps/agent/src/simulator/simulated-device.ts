@@ -88,7 +88,12 @@ export class SimulatedDevice {
       const { fingerprint, certificate } = simulatedIdentity(this.profile.seed, this.profile.index)
       const session = await openSession(
         { hubUrl, token, fingerprint, certificate, acceptInvalidCertificates },
-        { isRegistered: true, onRequest: request => pages.handle(request, this.profile), signal },
+        {
+          isRegistered: true,
+          onRequest: request => pages.handle(request, this.profile),
+          onReturnBound: returnWithinMs => this.#backoff.returnWithin(returnWithinMs),
+          signal,
+        },
       )
       stats.connects++
       return session
@@ -96,6 +101,7 @@ export class SimulatedDevice {
       if (signal.aborted) return undefined
       if (error instanceof HubRefusedError) {
         stats.refused++
+        if (error.status !== 503) this.#backoff.refused()
         this.#retryAfterMs = error.retryAfterMs
       } else {
         stats.failed++

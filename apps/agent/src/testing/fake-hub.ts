@@ -49,6 +49,8 @@ export class FakeHub implements AsyncDisposable {
     const message = this.errors[name]
     return message === undefined ? undefined : { kind: 'Invalid', message }
   }
+  /** Time in milliseconds within which the hub asks devices to return; undefined for none. */
+  returnWithinMs: number | undefined
   readonly #sockets = new Set<Socket>()
   readonly #webSockets = new WebSocketServer({ noServer: true, perMessageDeflate: false })
   readonly #server: Server
@@ -81,6 +83,7 @@ export class FakeHub implements AsyncDisposable {
       this.#webSockets.handleUpgrade(request, socket, head, webSocket => {
         const transport = new WebSocketTransport(webSocket, socket as Socket)
         const link = new Link(transport, {
+          returnWithinMs: this.returnWithinMs,
           onRequest: channel => {
             if (channel.endpoint === 'executor')
               serveExecutor(channel.accept(), (name, input) => this.#answer(name, input))

@@ -33,6 +33,23 @@ async function isShownConnected(owner: TestUser, deviceId: string): Promise<bool
   return (await owner.invoke('devices_GetDetails', { deviceId })).isConnected
 }
 
+it('names the time within which the devices of the node can return after a crash', async () => {
+  const { token } = await hub.fleet()
+  const heard: number[] = []
+  const onReturnBound = (returnMs: number): void => void heard.push(returnMs)
+  await using _first = await connectDevice({ url: hub.url, token, link: { onReturnBound } })
+  const connectedCount = vi.spyOn(hub.services.devices, 'connectedCount', 'get')
+  try {
+    for (const count of [1001, 1_000_000]) {
+      connectedCount.mockReturnValue(count)
+      await using _other = await connectDevice({ url: hub.url, token, link: { onReturnBound } })
+    }
+  } finally {
+    connectedCount.mockRestore()
+  }
+  expect(heard).toEqual([1000, 3000, 60_000])
+})
+
 describe('connections of one device', () => {
   it('may be one registered and several unregistered ones, which are not shown', async () => {
     const { owner, token } = await hub.fleet()
@@ -192,7 +209,8 @@ describe('the presence of a device', () => {
     )
     const queries = vi.spyOn(hub.pool, 'query')
     const looks = () =>
-      queries.mock.calls.filter(([query]) => (query as { name?: string }).name === 'gateway-ended-rights').length
+      queries.mock.calls.filter(([query]) => (query as { name?: string }).name === 'gateway-ended-rights')
+        .length
     try {
       await until('the node has looked for ended rights', () => looks() > 0)
       expect(await device.invoke('actor_GetActor', {})).toMatchObject({ actor: { deviceId } })

@@ -30,6 +30,11 @@ import type { SharedIdentities } from './shared-identities.ts'
  */
 export const MAX_PING_INTERVAL_MS = 60_000
 
+/** Processor time for the return of a device with client certificate, in milliseconds (`npm run bench -- fleet`). */
+const RETURN_MS_PER_DEVICE = 2
+/** Longest time that the hub names for the return of its devices (docs/protocol.md R-26), in seconds: the ceiling of the agent's pauses. */
+const MAX_RETURN_SECS = 60
+
 /**
  * Limits of links to devices (docs/protocol.md 2.10). Each one-shot command of a 2026 agent opens a channel on the link of the agent's
  * service (docs/protocol.md 3.8). Scripts may run many commands per second, so the limit of requests per second is high enough not to end
@@ -137,6 +142,12 @@ export class DeviceConnection implements DeviceSession, LinkOptions, ExecutorRun
 
   get maxPingIntervalMs(): number {
     return MAX_PING_INTERVAL_MS
+  }
+
+  /** Fits the fleet of this node: at the cost of a return, the hub's thread is busy for that time when all come back. */
+  get returnWithinMs(): number {
+    const wholeSecs = Math.ceil((this.#services.devices.connectedCount * RETURN_MS_PER_DEVICE) / 1000)
+    return 1000 * Math.min(MAX_RETURN_SECS, Math.max(1, wholeSecs))
   }
 
   get limits(): Partial<LinkLimits> {
