@@ -17,6 +17,8 @@ export type TlsFiles = {
   keyPath: string
   /** Whether clients without AEAD ciphers are refused. */
   refusesCbc?: true
+  /** Whether the keys of a connection are agreed upon without a part that withstands quantum computers. */
+  isClassicExchange?: true
 }
 
 /**
@@ -125,6 +127,7 @@ const Settings = z.object({
   MUSTER_TLS_CERT: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_KEY: z.string().min(1, 'a file').optional(),
   MUSTER_TLS_CBC: Flag.default(true),
+  MUSTER_TLS_KEY_EXCHANGE: z.enum(['hybrid', 'classic'], { error: 'hybrid or classic' }).default('hybrid'),
   MUSTER_HSTS_SUBDOMAINS: Flag.default(false),
   MUSTER_DEVICE_PORT: wholeNumber(0, 65535, 'a port number').optional(),
   MUSTER_OPERATOR_PORT: wholeNumber(0, 65535, 'a port number').optional(),
@@ -673,9 +676,15 @@ function tlsFiles({
   MUSTER_TLS_CERT: cert,
   MUSTER_TLS_KEY: key,
   MUSTER_TLS_CBC: allowsCbc,
+  MUSTER_TLS_KEY_EXCHANGE: keyExchange,
 }: z.output<typeof Settings>): TlsFiles | undefined {
   if (cert !== undefined && key !== undefined)
-    return { certPath: resolve(cert), keyPath: resolve(key), ...(!allowsCbc && { refusesCbc: true }) }
+    return {
+      certPath: resolve(cert),
+      keyPath: resolve(key),
+      ...(!allowsCbc && { refusesCbc: true }),
+      ...(keyExchange === 'classic' && { isClassicExchange: true }),
+    }
   if (cert === undefined && key === undefined) return undefined
   const [missing, present] = cert === undefined ? ['CERT', 'KEY'] : ['KEY', 'CERT']
   throw new ConfigError(

@@ -277,6 +277,30 @@ it('S39: refuses ciphers with CBC by a setting', async () => {
   expect(await cipherOf(strict)).toMatch(/GCM|CHACHA20/)
 })
 
+it('agrees on keys by a hybrid exchange, and without its post-quantum part by a setting', async () => {
+  const { createServer } = await import('node:https')
+  const connects = async (files: TlsFiles, ecdhCurve: string): Promise<boolean> => {
+    const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
+    await once(server, 'listening')
+    const { port } = server.address() as { port: number }
+    const socket = connect({ port, host: '127.0.0.1', rejectUnauthorized: false, ecdhCurve })
+    try {
+      await once(socket, 'secureConnect')
+      return true
+    } catch {
+      return false
+    } finally {
+      socket.destroy()
+      server.close()
+    }
+  }
+  const classic: TlsFiles = { ...tls, isClassicExchange: true }
+  expect(await connects(tls, 'X25519MLKEM768')).toBe(true)
+  expect(await connects(classic, 'X25519MLKEM768')).toBe(false)
+  for (const files of [tls, classic])
+    for (const group of ['X25519', 'P-256', 'P-384', 'P-521']) expect(await connects(files, group)).toBe(true)
+})
+
 it('keeps the certificate while its folder cannot be read', async () => {
   const folderNow = join(folder, 'now')
   const files = { certPath: join(folderNow, 'hub.pem'), keyPath: join(folderNow, 'hub-key.pem') }
