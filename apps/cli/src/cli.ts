@@ -5,6 +5,7 @@ import { Command, CommanderError, Option } from 'commander'
 import type { CliStreams, CommandContext } from './command-context.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
+import { addEventCommands } from './commands/events.ts'
 import { addForwardCommand } from './commands/forward.ts'
 import { addLoginCommand } from './commands/login.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
@@ -62,6 +63,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
   addOrganizationCommands(program, context)
   addProjectCommands(program, context)
   addDeviceCommands(program, context)
+  addEventCommands(program, context)
   addForwardCommand(program, context)
   addRepositoryCommands(program, context)
   const actions = program.command('actions').description('every action of the hub, by name')
@@ -100,6 +102,9 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
     invoke: async (command, name, input) => invokeAt(await access(command), name, input),
     print(command, value, text) {
       out(isJson(command) || text === undefined ? `${printedJson(value)}\n` : `${text}\n`)
+    },
+    printLine(command, value, text) {
+      out(isJson(command) ? `${printedJson(value, 0)}\n` : `${harmless(text)}\n`)
     },
     printTable(command, rows, columns) {
       out(isJson(command) ? `${printedJson(rows)}\n` : table(rows, columns))

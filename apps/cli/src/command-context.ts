@@ -31,6 +31,8 @@ export type CommandContext = Omit<CliStreams, 'out'> & {
   invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Prints a result: as one JSON value with `--json`, else as `text`. */
   print: (command: Command, value: unknown, text?: string) => void
+  /** Prints one of several results: as a line of JSON with `--json`, else as `text`. */
+  printLine: (command: Command, value: unknown, text: string) => void
   /** Prints rows: as JSON with `--json`, else as a table. */
   printTable: <Row>(command: Command, rows: readonly Row[], columns: readonly Column<Row>[]) => void
 }

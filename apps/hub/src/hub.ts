@@ -386,7 +386,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     retention: features.flatMap(({ retention = [] }) => retention),
     ...ofFeatures,
   }
-  for (const { onStart } of features) await onStart?.(jobContext)
+  for (const { onStart } of features) {
+    const started = await onStart?.(jobContext)
+    if (started) stack.use(started)
+  }
 
   const inputs = new InputBudgets(config.limits, limitReports)
   const answers = new AnswerBudgets(config.limits, limitReports)

@@ -187,6 +187,7 @@ export type FeatureActions = {
   software: 'projects_GetSoftware' | 'repositories_GetVersionUsage' | 'repositories_QueryPackageUsage'
   timeline: 'devices_QueryTimeline'
   views: 'views_Create' | 'views_Delete' | 'views_Get' | 'views_Query' | 'views_Set'
+  webhooks: 'events_GetFeed' | 'events_Query' | 'events_SetFeed'
 }
 
 /** Names of the background jobs of each feature of the hub. */
@@ -213,6 +214,7 @@ export type FeatureJobs = {
   organizations: 'organizations_SendInvitationEmail'
   repositories: 'repositories_SweepBlobs'
   software: 'projects_SampleSoftware'
+  webhooks: 'webhooks_MaintainOutbox'
 }
 
 /** Data of the audit events of each feature of the hub, by the name of the event. */
@@ -319,6 +321,7 @@ export type FeatureEvents = {
       sessionCount: number
       jobIds: string[]
       bulkActionIds: string[]
+      webhookIds: string[]
     }
     instance_DatabaseMoved: { to: string }
     limits_Reached: LimitSubject & { limit: string; count: number; message: string }
@@ -428,6 +431,9 @@ export type FeatureEvents = {
     views_Changed: { projectId: string; viewId: string; name: string; isShared: boolean }
     views_Deleted: { projectId: string; viewId: string }
   }
+  webhooks: {
+    events_FeedChanged: { organizationId: string; isOn: boolean }
+  }
 }
 
 /** Data of all audit events, by the name of the event. */
@@ -440,4 +446,5 @@ export type AuditEvents = FeatureEvents['accounts'] &
   FeatureEvents['organizations'] &
   FeatureEvents['projects'] &
   FeatureEvents['repositories'] &
-  FeatureEvents['views']
+  FeatureEvents['views'] &
+  FeatureEvents['webhooks']

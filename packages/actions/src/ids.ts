@@ -40,6 +40,7 @@ export const DeviceConnectionId = flat('d_conn', 'a connection id')
 export const DeviceEventId = dated('d_ev', 'a device event id')
 export const AuditLogActionId = dated('audit_act', 'an audit action id')
 export const AuditLogEventId = dated('audit_ev', 'an audit event id')
+export const MessageId = dated('msg', 'a message id')
 export const JobId = dated('job', 'a job id')
 
 export const UserToken = flat('u_sk', 'a user token', SECRET_LENGTH)

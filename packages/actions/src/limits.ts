@@ -88,6 +88,13 @@ export const MAX_FILENAME_LENGTH = 256
 /** Longest part of a file's path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255
 
+/** Maximum number of types of messages that a webhook or a reader of the feed of events names. */
+export const MAX_EVENT_TYPES = 100
+/** Maximum number of events in one answer of the feed of events. */
+export const MAX_FEED_PAGE = 500
+/** Longest time in seconds for which `events_Query` waits for an event. Proxies usually end a silent request after 30 s or more. */
+export const MAX_FEED_WAIT_SECS = 25
+
 /** HTML elements that the console allows in the operator's banner. The console shows only the text of other elements. */
 export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const
 

@@ -435,6 +435,32 @@ type OrganizationMemberRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type OutboxRow = {
+  message_id: string
+  organization_id: string
+  project_id: string | null
+  type: string
+  ids: ColumnType<JsonValue, string | undefined, string>
+  actor: ColumnType<JsonValue | null, string | null, string | null>
+  data: ColumnType<JsonValue, string, string>
+  old_data: ColumnType<RawJson | null, string | null, string | null>
+  created_at: ColumnType<Date, Date | string, Date | string>
+  position: number | null
+}
+
+type OutboxPositionRow = {
+  organization_id: string
+  last_position: Generated<number>
+  removed_position: Generated<number>
+}
+
+type OutboxReaderRow = {
+  organization_id: string
+  is_copied: Generated<boolean>
+  feed_epoch: string | null
+  feed_from: Generated<number>
+}
+
 type PackageRow = {
   package_id: string
   repository_id: string
@@ -673,6 +699,9 @@ export type Tables = {
   organization: OrganizationRow
   organization_invitation: OrganizationInvitationRow
   organization_member: OrganizationMemberRow
+  outbox: OutboxRow
+  outbox_position: OutboxPositionRow
+  outbox_reader: OutboxReaderRow
   package: PackageRow
   package_asset: PackageAssetRow
   package_tag: PackageTagRow

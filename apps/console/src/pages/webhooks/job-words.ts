@@ -1,0 +1,9 @@
+import type { JobWords } from '../instance/shared/words.ts'
+
+/** Words for the jobs of webhooks and the feed of events. */
+export const webhookJobs: JobWords<'webhooks'> = {
+  webhooks_MaintainOutbox: {
+    name: 'Maintain the outbox',
+    failed: 'Messages older than 30 days stay stored, and those of coming days go to one partition',
+  },
+}

@@ -1,0 +1,133 @@
+import { sql } from 'kysely'
+import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import { isConnectionError } from '../../platform/database/client/errors.ts'
+import type { LiveHub } from '../../platform/live/live-hub.ts'
+import type { Logger } from '../../platform/runtime/log.ts'
+
+/** Interval in milliseconds at which a node looks for messages that other nodes have committed. */
+const EVERY_MS = 1_000
+/** Interval in milliseconds at which a node without any reader looks whether another node has got one. */
+const IDLE_MS = 10_000
+/** Messages that one transaction numbers. It takes some 20 ms, for which another node waits at most. */
+const BATCH = 1_000
+
+/** Newest position of an organization. */
+export type Position = { organizationId: string; position: number }
+
+/**
+ * Numbers messages of the outbox. Only committed messages are seen, and one node numbers at a time, under an advisory lock until its commit.
+ * So whoever sees a position also sees all lower positions of the organization, and no later commit adds one below. A message is numbered
+ * once: after a `kill -9` it either has its number, or is found without one.
+ */
+export class Dispatcher implements AsyncDisposable {
+  readonly #db: Db
+  readonly #live: LiveHub
+  readonly #log: Logger
+  readonly #listeners: ((positions: readonly Position[]) => void)[] = []
+  #timer: NodeJS.Timeout | undefined
+  #ignoreLog: () => void = () => {}
+  #running: Promise<void> | undefined
+  #isDue = false
+  #isClosed = false
+  /** Monotonic time before which a node without readers does not look again, in milliseconds. */
+  #idleUntilMs = 0
+
+  constructor({ db, live, log }: { db: Db; live: LiveHub; log: Logger }) {
+    this.#db = db
+    this.#live = live
+    this.#log = log
+  }
+
+  /** Begins to number messages: once a second, and after each commit of this node that adds to the log of an organization. */
+  start(): void {
+    this.#timer = setInterval(() => this.wake(), EVERY_MS)
+    this.#ignoreLog = this.#live.onLog(() => this.wake())
+  }
+
+  /** Calls `listener` after each commit with the newest position of each organization that got messages. */
+  onNumbered(listener: (positions: readonly Position[]) => void): void {
+    this.#listeners.push(listener)
+  }
+
+  /** Numbers messages now. A node without readers ignores it for up to 10 s. */
+  wake(): void {
+    if (performance.now() < this.#idleUntilMs || this.#isClosed) return
+    this.#isDue = true
+    this.#running ??= this.#run().finally(() => {
+      this.#running = undefined
+    })
+  }
+
+  /** Looks again whether there are readers. Called after the commit of a change of readers. */
+  readersChanged(): void {
+    this.#idleUntilMs = 0
+    this.wake()
+  }
+
+  async #run(): Promise<void> {
+    while (this.#isDue && !this.#isClosed) {
+      this.#isDue = false
+      try {
+        while (!this.#isClosed && (await this.#runOnce()) === BATCH) {}
+      } catch (error) {
+        // The next run is a second later. A broken connection is reported by its owner.
+        if (!isConnectionError(error) && !this.#isClosed)
+          this.#log.warn({ err: error }, 'messages of the outbox were not numbered')
+        return
+      }
+    }
+  }
+
+  /** Numbers up to `BATCH` messages. Resolves to their number. */
+  async #runOnce(): Promise<number> {
+    const { rows } = await sql<{ hasReaders: boolean; hasNew: boolean }>`
+      select exists (select from outbox_reader where is_copied) as "hasReaders",
+             exists (select from outbox where position is null) as "hasNew"`.execute(this.#db)
+    const { hasReaders, hasNew } = rows[0]!
+    if (!hasReaders && !hasNew) this.#idleUntilMs = performance.now() + IDLE_MS
+    if (!hasNew) return 0
+    const numbered = await this.#db.transaction().execute(async tx => {
+      const { rows: locks } = await sql<{ isFree: boolean }>`
+        select pg_try_advisory_xact_lock(hashtext('muster.outbox')) as "isFree"`.execute(tx)
+      return locks[0]!.isFree ? numberMessages(tx, BATCH) : []
+    })
+    if (numbered.length > 0) for (const listener of this.#listeners) listener(numbered)
+    return numbered.reduce((sum, { count }) => sum + count, 0)
+  }
+
+  /** Stops, after the transaction in flight. */
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#isClosed = true
+    clearInterval(this.#timer)
+    this.#ignoreLog()
+    await this.#running
+  }
+}
+
+/**
+ * Gives the next positions of their organizations to up to `limit` messages, in the order of their times. The caller holds the lock of
+ * dispatchers, in an earlier statement, so that this one sees what the dispatcher before has committed.
+ */
+async function numberMessages(tx: Tx, limit: number): Promise<(Position & { count: number })[]> {
+  const { rows } = await sql<Position & { count: number }>`
+    with fresh as materialized (
+      select created_at, message_id, organization_id,
+             row_number() over (partition by organization_id order by created_at, message_id) as nth
+        from (select created_at, message_id, organization_id from outbox where position is null
+               order by created_at, message_id limit ${limit}) o),
+    counts as materialized (select organization_id, count(*) as added from fresh group by organization_id),
+    counted as (
+      insert into outbox_position as p (organization_id, last_position)
+      select organization_id, added from counts
+      on conflict (organization_id) do update set last_position = p.last_position + excluded.last_position
+      returning organization_id, last_position),
+    numbered as (
+      update outbox o set position = p.last_position - c.added + f.nth
+        from fresh f join counts c on c.organization_id = f.organization_id
+        join counted p on p.organization_id = f.organization_id
+       where o.created_at = f.created_at and o.message_id = f.message_id
+      returning o.organization_id, o.position)
+    select organization_id as "organizationId", max(position) as position, count(*)::int as count
+      from numbered group by organization_id`.execute(tx)
+  return rows
+}

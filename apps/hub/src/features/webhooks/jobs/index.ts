@@ -1,0 +1,2 @@
+// Written by `npm run gen` from the files of this folder.
+export { webhooks_MaintainOutbox } from './MaintainOutbox.ts'
