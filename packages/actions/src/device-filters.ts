@@ -147,7 +147,7 @@ export const DeviceFilter = z.object({
     'Devices that enrolled with this deployment token: a certificate of theirs was first seen with it.',
   ),
   software: optional(SoftwareCondition).describe('Software that the devices report.'),
-  bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
+  bulkActionId: optional(BulkActionId).describe('Devices that a bulk action has changed, such as accepted.'),
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 

@@ -29,6 +29,14 @@ export const MAX_BULK_ITEMS = 20_000
 export const MAX_INLINE_BULK_ITEMS = 200
 /** Seconds between the start of a bulk deletion or rejection with more than `MAX_INLINE_BULK_ITEMS` items and its first item. */
 export const BULK_UNDO_SECS = 10
+/** Time after the end of a bulk action of labels or names in which it can be undone, in seconds. */
+export const BULK_CHANGE_UNDO_SECS = 600
+/** Maximum number of rows of an import of names and labels. */
+export const MAX_IMPORT_ROWS = 100_000
+/** Maximum number of rows of an import in one call. */
+export const MAX_IMPORT_PORTION = 5_000
+/** Longest cell of an import, in characters. */
+export const MAX_IMPORT_CELL_LENGTH = 1024
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest time in a condition on the time last seen: 10 years, in seconds. */

@@ -539,7 +539,9 @@ function isScan(
   if (actor !== 'Device' && kind === 'query' && 'cursor' in shape && limit === undefined) return true
   if (cost !== 'scan if filtered') return false
   if (Array.isArray(columns) && columns.length > 0) return true
-  const conditions = filter ?? (selection as { filter?: object } | undefined)?.filter
+  const selected = selection as { kind?: string; filter?: object } | undefined
+  if (selected?.kind === 'view') return true
+  const conditions = filter ?? selected?.filter
   return Object.values(conditions ?? {}).some(condition => condition !== undefined)
 }
 
