@@ -146,7 +146,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'packages/{actions,concurrency,link,predicates}/src/**/*.test.ts',
+            'packages/{actions,concurrency,csv,link,predicates}/src/**/*.test.ts',
             'apps/{agent,console}/src/**/*.test.ts',
             'tools/**/*.test.ts',
           ],

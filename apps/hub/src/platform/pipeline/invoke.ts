@@ -14,6 +14,7 @@ import {
 import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
+import { needsSession } from '../access/asking-session.ts'
 import { type Authorization, authorize, RefusedMember } from '../access/authorize.ts'
 import type { OwnedResource, Scope } from '../access/scope.ts'
 import {
@@ -481,10 +482,6 @@ function parseInput(action: Action, text: string): Input {
 /** Requires a signed-in person if the action needs a session (docs/decisions.md, "Bulk actions"). Throws `Forbidden`. */
 function requireSession(action: Action, { actor }: Caller): void {
   if (action.needsSession && actor !== 'User') throw needsSession()
-}
-
-function needsSession(): ActionError {
-  return new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
 }
 
 /** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */
