@@ -1,10 +1,10 @@
-import { memo, type Ref, useState } from 'react'
+import { memo, type Ref, Suspense, useState } from 'react'
+import { optionalPart } from '../../../lib/app/optional-part.ts'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
-import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
 import deleting from '../deleting/deleting.module.css'
 import { type Deletion, useDeletion } from '../shared/deletions.ts'
 import { propertyOf } from './column-ids.ts'
@@ -13,6 +13,11 @@ import { columnOf } from './columns.tsx'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
+
+const DeletingCells = optionalPart(
+  async () => (await import('../deleting/lazy/DeletingRow.tsx')).DeletingCells,
+)
+const NotDeleted = optionalPart(async () => (await import('../deleting/lazy/DeletingRow.tsx')).NotDeleted)
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
@@ -55,7 +60,9 @@ export const DeviceRowView = memo(function DeviceRowView({
     return (
       <tr {...row} className={deleting.row}>
         <td {...CELL} className={styles.select} />
-        <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
+        <Suspense fallback={<td {...CELL} colSpan={columnIds.length + 1} />}>
+          <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
+        </Suspense>
       </tr>
     )
   }
@@ -107,7 +114,11 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
                   </span>
                 )}
               </div>
-              {deletion && <NotDeleted deletion={deletion} />}
+              {deletion && (
+                <Suspense>
+                  <NotDeleted deletion={deletion} />
+                </Suspense>
+              )}
             </td>
           )
         const isChanged = id === 'status' && last.changes > 0

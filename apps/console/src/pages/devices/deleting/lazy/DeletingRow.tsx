@@ -1,11 +1,11 @@
 import { CircleAlert, X } from 'lucide-react'
 import { useState } from 'react'
-import { ageMs, useSecsLeft } from '../../../lib/app/undo-time.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { ErrorText } from '../../../ui/ErrorText.tsx'
-import columnStyles from '../list/columns.module.css'
-import { type Deletion, undoDeletion } from '../shared/deletions.ts'
-import styles from './deleting.module.css'
+import { ageMs, useSecsLeft } from '../../../../lib/app/undo-time.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { ErrorText } from '../../../../ui/ErrorText.tsx'
+import columnStyles from '../../list/columns.module.css'
+import { type Deletion, undoDeletion } from '../../shared/deletions.ts'
+import styles from '../deleting.module.css'
 
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
 const CELL = { role: 'cell' }
