@@ -18,6 +18,7 @@ const DeletingCells = optionalPart(
   async () => (await import('../deleting/lazy/DeletingRow.tsx')).DeletingCells,
 )
 const NotDeleted = optionalPart(async () => (await import('../deleting/lazy/DeletingRow.tsx')).NotDeleted)
+const LabelChips = optionalPart(async () => (await import('../../labels/shared/LabelChips.tsx')).LabelChips)
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
@@ -29,6 +30,8 @@ type CellsProps = {
   href: string
   /** Ids of the visible columns in their order. */
   columnIds: readonly string[]
+  /** Called with a label that a person has clicked. */
+  onLabel: (key: string, value: string) => void
   /** The deletion of this device, if the hub refused it. */
   deletion: Deletion | undefined
 }
@@ -88,8 +91,8 @@ export const DeviceRowView = memo(function DeviceRowView({
 })
 
 /** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
-const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsProps) {
-  const { deviceId, name, hostname, status } = device
+const Cells = memo(function Cells({ device, href, columnIds, onLabel, deletion }: CellsProps) {
+  const { deviceId, name, hostname, status, labels } = device
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
@@ -114,6 +117,11 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
                   </span>
                 )}
               </div>
+              {labels && (
+                <Suspense>
+                  <LabelChips labels={labels} columnIds={columnIds} onLabel={onLabel} />
+                </Suspense>
+              )}
               {deletion && (
                 <Suspense>
                   <NotDeleted deletion={deletion} />

@@ -1,4 +1,5 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
+import { LABELS } from '@muster/predicates'
 import { useQueryClient } from '@tanstack/react-query'
 import { useMatch, useNavigate, useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
@@ -337,6 +338,11 @@ function Devices({ projectId }: { projectId: string }) {
               selection={selection}
               isSelecting={isSelecting || hasSelection}
               onSelecting={() => setSelecting(true)}
+              onLabel={(key, value) => {
+                const property = `${LABELS}.${key}`
+                const others = conditions.filter(one => one.property !== property)
+                changeConditions([...others, { property, operator: 'equals', value }])
+              }}
             >
               {columnCount =>
                 insteadOfRows(list, isWaiting, columnCount, () => (
