@@ -633,4 +633,15 @@ export const projects = {
     permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
     audit: ['tokenId', 'limits'],
   }),
+  projects_SetDeploymentTokenLabels: command({
+    summary:
+      'Replaces the labels that a deployment token gives to new devices; enrolled devices keep theirs.',
+    input: z.object({
+      tokenId: DeploymentTokenId,
+      labels: LabelsToSet.describe('All labels; empty for none.'),
+    }),
+    output: Empty,
+    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    audit: ['tokenId', 'labels'],
+  }),
 }
