@@ -393,6 +393,9 @@ function serverOptions(place: ServerPlace): string[] {
     min_wal_size: `${Math.min(80, maxWalMebibytes)}MB`,
     jit: 'off',
     max_parallel_workers_per_gather: '0',
+    // Without workers that only read ahead, and without the launcher of a replication that an embedded server has not: 6 MiB less.
+    io_method: 'sync',
+    max_logical_replication_workers: '0',
     timezone: 'UTC',
     log_timezone: 'UTC',
     idle_in_transaction_session_timeout: '60s',
