@@ -53,14 +53,22 @@ export type FeatureActions = {
     | 'repositories_QueryAuditLog'
     | 'repositories_QueryAuditLogActivity'
   bulk:
+    | 'devices_AddBulkImportRows'
     | 'devices_CancelBulkAction'
     | 'devices_CreateBulkDecision'
     | 'devices_CreateBulkDeletion'
+    | 'devices_CreateBulkImport'
+    | 'devices_CreateBulkLabels'
+    | 'devices_CreateBulkRename'
     | 'devices_GetBulkAction'
     | 'devices_GetBulkCounts'
+    | 'devices_GetBulkPreview'
     | 'devices_QueryBulkActionItems'
+    | 'devices_QueryBulkImportProblems'
+    | 'devices_StartBulkChange'
     | 'devices_StartBulkDecision'
     | 'devices_StartBulkDeletion'
+    | 'devices_StartBulkUndo'
   devices:
     | 'devices_Block'
     | 'devices_ClaimOperationWork'
@@ -131,6 +139,7 @@ export type FeatureActions = {
     | 'projects_QueryLinkedRepositories'
     | 'projects_SetCertificateRenewal'
     | 'projects_SetDeploymentTokenFlags'
+    | 'projects_SetDeploymentTokenLabels'
     | 'projects_SetDeploymentTokenLimits'
     | 'projects_SetName'
     | 'projects_SetPinnedProperties'
@@ -362,6 +371,11 @@ export type FeatureEvents = {
       projectId: string
       tokenId: string
       flags: { autoAccept: boolean; ownCertificate?: boolean }
+    }
+    projects_DeploymentTokenLabelsChanged: {
+      projectId: string
+      tokenId: string
+      labels: ParsedInput<'projects_SetDeploymentTokenLabels'>['labels']
     }
     projects_DeploymentTokenLimitsChanged: {
       projectId: string

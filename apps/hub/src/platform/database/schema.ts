@@ -92,7 +92,7 @@ type BulkActionRow = {
   kind: string
   status: Generated<string>
   user_id: string
-  session_id: string
+  session_id: string | null
   filter: ColumnType<JsonValue | null, string | null, string | null>
   item_count: Generated<number>
   succeeded_count: Generated<number>
@@ -105,6 +105,12 @@ type BulkActionRow = {
   due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   ended_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   cancelled_by: ColumnType<JsonValue | null, string | null, string | null>
+  token_id: string | null
+  change: ColumnType<JsonValue | null, string | null, string | null>
+  left_out_count: Generated<number>
+  row_count: Generated<number>
+  undoes: string | null
+  undone_by: string | null
 }
 
 type BulkActionItemRow = {
@@ -120,6 +126,17 @@ type BulkActionItemRow = {
   reason: string | null
   actor: ColumnType<JsonValue | null, string | null, string | null>
   acted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  change: ColumnType<JsonValue | null, string | null, string | null>
+  row_number: number | null
+}
+
+type BulkImportProblemRow = {
+  bulk_action_id: string
+  position: number
+  row_number: number
+  key: string
+  problem: string
+  message: string | null
 }
 
 type ClusterNodeRow = {
@@ -668,6 +685,7 @@ export type Tables = {
   blob_removal: BlobRemovalRow
   bulk_action: BulkActionRow
   bulk_action_item: BulkActionItemRow
+  bulk_import_problem: BulkImportProblemRow
   cluster_node: ClusterNodeRow
   database_size: DatabaseSizeRow
   deployment_token: DeploymentTokenRow
