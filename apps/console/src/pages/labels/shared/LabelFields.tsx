@@ -37,7 +37,9 @@ export function LabelFields({
   const id = useId()
   const group = useRef<HTMLFieldSetElement>(null)
   const focusLast = () =>
-    setTimeout(() => [...(group.current?.querySelectorAll<HTMLElement>('[data-part=key]') ?? [])].at(-1)?.focus())
+    setTimeout(() =>
+      [...(group.current?.querySelectorAll<HTMLElement>('[data-part=key]') ?? [])].at(-1)?.focus(),
+    )
   return (
     <fieldset ref={group} className={`field ${styles.group}`} aria-describedby={help && `${id}-help`}>
       <legend className="label">
