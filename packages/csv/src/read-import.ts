@@ -97,10 +97,11 @@ export function importPortions(rows: readonly ImportedRow[]): ImportedRow[][] {
   return portions
 }
 
-type Line = { line: number; cells: string[] }
+/** A row of a file with the line on which it begins. */
+export type Line = { line: number; cells: string[] }
 
 /** Rows of the text with the lines on which they begin, without blank ones. */
-function readLines(text: string): Line[] {
+export function readLines(text: string): Line[] {
   const lines: Line[] = []
   let line = 1
   let cursor = 0
@@ -130,7 +131,7 @@ function countBreaks(text: string, from: number, to: number): number {
 }
 
 /** The delimiter that the headers have most often outside of quotes. */
-function delimiterOf(text: string): string {
+export function delimiterOf(text: string): string {
   const header = /^\s*((?:"(?:[^"]|"")*"|[^"\r\n])*)/.exec(text)?.[1] ?? ''
   const bare = header.replaceAll(/"(?:[^"]|"")*"/g, '')
   const counts = DELIMITERS.map(delimiter => ({ delimiter, count: bare.split(delimiter).length }))
