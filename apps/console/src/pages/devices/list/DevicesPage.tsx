@@ -55,6 +55,10 @@ const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
 }))
 
+const ListedResult = lazy(async () => ({
+  default: (await loadCode(() => import('../../bulk/shared/ListedResult.tsx'))).ListedResult,
+}))
+
 const FilterChips = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/FilterChips.tsx'))).FilterChips,
 }))
@@ -304,12 +308,14 @@ function Devices({ projectId }: { projectId: string }) {
             )}
           </DeviceTools>
           {search.result && (
-            <div className="tools">
-              <span className="secondary">Devices of one bulk action.</span>
-              <Button size="sm" onClick={() => change({ result: undefined })}>
-                All devices
-              </Button>
-            </div>
+            <Suspense>
+              <ListedResult
+                projectId={projectId}
+                bulkActionId={search.result}
+                onAll={() => change({ result: undefined })}
+                onResult={result => change({ result })}
+              />
+            </Suspense>
           )}
           {!list.startsAtFirst && (
             <div className="tools">
