@@ -77,7 +77,7 @@ const OPERATION = [
  * runs them. The gate opens every screen (`e2e/screens.test.ts`) and keeps the journeys of the list of devices and of administration.
  */
 const JOURNEYS = [
-  'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
+  'e2e/{approvals,bulk-labels,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
   'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,failed-queries}.test.ts',
   'e2e/{strange-answers,keyboard,labels,lists,loading,logs,outside-look,palette,projects-overview,releases,repositories,settings-forms}.test.ts',
   'e2e/{specification-texts,specified-controls,true-screens}.test.ts',

@@ -8,6 +8,7 @@ import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
+import { MenuLine, MenuLink } from '../../../ui/app/Menu.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import type { Condition } from '../shared/conditions.ts'
 import type { DeviceSearch } from '../shared/device-search.ts'
@@ -27,6 +28,8 @@ const PhoneMenu = lazy(async () => ({
 const ColumnChooser = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ColumnChooser.tsx'))).ColumnChooser,
 }))
+
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
 
 /** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
 type OpenPanel = 'columns' | 'condition' | { edited: number }
@@ -143,7 +146,12 @@ export function DeviceTools({
             >
               Columns
             </Button>
-            <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported} />
+            <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported}>
+              <MenuLine />
+              <MenuLink from={DEVICES} to="./import">
+                Import names and labels
+              </MenuLink>
+            </ExportMenu>
           </>
         )}
         <Suspense>

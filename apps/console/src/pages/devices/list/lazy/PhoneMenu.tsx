@@ -1,8 +1,8 @@
 import type { ActionInput } from '@muster/actions/client'
 import { PROBLEMS_FIRST } from '@muster/predicates'
-import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
+import { Columns3, Download, Ellipsis, FileInput, ListChecks, ListFilterPlus } from 'lucide-react'
 import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
-import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../../ui/app/Menu.tsx'
+import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine, MenuLink } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 
 /** Sort orders that the menu offers on a phone, where the heads of the columns are hidden. */
@@ -56,6 +56,9 @@ export function PhoneMenu({ sort, onSort, isFull, onPanel, onSelecting, exported
       <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
         Export as JSON Lines
       </MenuAnchor>
+      <MenuLink icon={FileInput} from="/org_{$organization}/projects/$projectId/devices" to="./import">
+        Import names and labels
+      </MenuLink>
     </Menu>
   )
 }
