@@ -5,7 +5,7 @@ import type { ChangePreview } from '../changes/use-preview.ts'
 import { readUses, type Uses } from './column-uses.ts'
 
 /** What is imported: a table, the uses of its columns, and whether an empty cell removes the label or the name. */
-export type Import = { table: CsvTable; uses: Uses; emptyRemoves: boolean }
+type Import = { table: CsvTable; uses: Uses; emptyRemoves: boolean }
 
 type State =
   | { step: 'asked' }

@@ -7,7 +7,7 @@ export type LabelDraft = { key: string; value: string }
 export const KEY_RULE = 'Small letters, digits, dot, dash, underscore, up to 63.'
 
 /** Error text of a typed label; undefined for a valid one. The hub checks labels again. */
-export function labelProblem({ key, value }: LabelDraft): string | undefined {
+function labelProblem({ key, value }: LabelDraft): string | undefined {
   if (!isLabelKey(key.trim())) return KEY_RULE
   return valueProblem(value)
 }
