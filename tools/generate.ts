@@ -1,6 +1,6 @@
 // Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
-// clients, the console's tables of words and live queries, the types of CSS Modules, the API documents, the tables of audit events, limits
-// and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+// clients, the console's tables of words, live queries and required members, the types of CSS Modules, the API documents, the tables of audit
+// events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -18,6 +18,7 @@ import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
 import { featureTypes } from './feature-types.ts'
 import { featureFiles } from './features.ts'
+import { requiredMembersText } from './required-members.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Folder of the hub's features. */
@@ -42,6 +43,7 @@ async function generate(): Promise<void> {
   await put('biome.json', await bordersOfFeatures())
   for (const [file, text] of Object.entries(await consoleTables(join(root, CONSOLE))))
     await put(`${CONSOLE}/${file}`, text)
+  await put(`${CONSOLE}/api/app/required-members.ts`, formatted(requiredMembersText()))
   for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
     name.endsWith('.module.css'),
   ))

@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import { checkAnswers } from '../../api/app/check-answer.ts'
 import { limitQueries } from '../../api/app/query-limits.ts'
 import { registerServiceWorker } from '../../offline/register.ts'
 import { Toaster } from '../../ui/app/Toaster.tsx'
@@ -12,6 +13,7 @@ import { TopBar } from './TopBar.tsx'
 import '../../styles/app.css'
 
 limitQueries()
+checkAnswers()
 
 /** Layout of all signed-in pages. `children` replace the page of the route. */
 export function Shell({ children }: { children?: ReactNode }) {
