@@ -20,9 +20,12 @@ export async function removeExpired({ db }: JobContext): Promise<void> {
   await db.deleteFrom('user_token').where('expires_at', '<', daysAgo(KEEP_EXPIRED_TOKENS_DAYS)).execute()
 }
 
+/** Maximum number of accounts that one transaction removes. */
+const SIGN_UPS_AT_ONCE = 200
+
 /** Removes accounts whose sign-up was never completed. */
 export async function removeSignUps(context: JobContext, { jobId }: RunningJob): Promise<void> {
-  const remove = async ({ tx, events }: CommandTransaction): Promise<void> => {
+  const remove = async ({ tx, events }: CommandTransaction): Promise<number> => {
     const registrations = await tx
       .selectFrom('registration as r')
       .innerJoin('user as u', 'u.user_id', 'r.user_id')
@@ -32,12 +35,18 @@ export async function removeSignUps(context: JobContext, { jobId }: RunningJob):
       // Skips an account whose row is locked, because its activation is in flight.
       .forUpdate()
       .skipLocked()
+      .limit(SIGN_UPS_AT_ONCE)
       .select(['u.user_id', 'u.email'])
       .execute()
-    for (const { user_id: userId, email } of registrations) {
-      await tx.deleteFrom('user').where('user_id', '=', userId).execute()
-      await events.emit('users_RegistrationExpired', { userId, email })
-    }
+    if (registrations.length === 0) return 0
+    const userIds = registrations.map(({ user_id }) => user_id)
+    await tx.deleteFrom('user').where('user_id', 'in', userIds).execute()
+    await events.emitEach(
+      'users_RegistrationExpired',
+      registrations.map(({ user_id: userId, email }) => ({ data: { userId, email } })),
+    )
+    return registrations.length
   }
-  await commandTransaction(remove, { caller: SYSTEM, scope: {}, jobId }, context)
+  const removePortion = () => commandTransaction(remove, { caller: SYSTEM, scope: {}, jobId }, context)
+  while ((await removePortion()) === SIGN_UPS_AT_ONCE);
 }

@@ -40,15 +40,18 @@ export async function openForPerson<Right extends PersonRight, Opened>(
   channel: DeviceChannel<Right, Opened>,
 ): Promise<'Forbidden' | 'NotConnected' | undefined> {
   const { limits, audit } = channel
+  const since = rights.reportCount
   const right = await channel.right()
   if (right === undefined) return 'Forbidden'
-  const device = await reach.find(right.deviceId)
-  if (device === undefined) return 'NotConnected'
-  if (limits !== 'OfLink') limits(right)
   const ended = new AbortController()
   const isAllowed = async (): Promise<boolean> => (await channel.right()) !== undefined
-  const stop = rights.watchPerson(right.userId, isAllowed, () => ended.abort(), right.key)
+  const end = (): void => ended.abort()
+  const stop = rights.watchPerson(right.userId, isAllowed, end, { key: right.key, since })
   try {
+    const device = await reach.find(right.deviceId)
+    if (device === undefined) return 'NotConnected'
+    if (ended.signal.aborted) return 'Forbidden'
+    if (limits !== 'OfLink') limits(right)
     const opened = await channel.open(device, right, ended.signal)
     if (opened === undefined) return undefined
     if (audit !== 'WithToken') await audit(right, opened)

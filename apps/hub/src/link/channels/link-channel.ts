@@ -84,15 +84,21 @@ export async function openOverLink<Of extends { deviceId: string }, E extends ke
   if (outcome !== undefined) request.reject(outcome === 'Forbidden' ? 'forbidden' : 'device not connected')
 }
 
-/** Keys of each link whose audit event is written or being written. */
+/** Maximum number of keys that are kept for a link. A forgotten key costs one more audit event. */
+const MAX_KEYS = 1_000
+
+/** Latest keys of each link whose audit event is written or being written. */
 const recorded = new WeakMap<Link, Map<string, Promise<void>>>()
 
-/** Runs `record` once for each link and key. A record that fails is tried again with the next channel. */
+/** Runs `record` once for each link and key, of the latest `MAX_KEYS` keys. A record that fails is tried again with the next channel. */
 async function once(link: Link, key: string, record: () => Promise<void>): Promise<void> {
   const known = recorded.get(link) ?? new Map<string, Promise<void>>()
   recorded.set(link, known)
   const recording = known.get(key) ?? record()
+  // A key in use becomes the latest one.
+  known.delete(key)
   known.set(key, recording)
+  if (known.size > MAX_KEYS) known.delete(known.keys().next().value!)
   try {
     await recording
   } catch (error) {

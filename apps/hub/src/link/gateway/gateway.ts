@@ -378,7 +378,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       userId,
       () => sessions.isTokenValid(tokenId),
       () => link.close(TOKEN_ENDED),
-      tokenId,
+      { key: tokenId },
     )
     const link = new Link(transport, {
       limits: COMMAND_LINE_LIMITS,

@@ -55,7 +55,7 @@ it('checks a permission once for all watchers with the same key, and ends those 
       'u_1',
       async () => ++checks < 0,
       () => ended.push(name),
-      key,
+      { key },
     )
   const stops = ['first', 'second', 'third'].map(name => watch(name, 'key'))
   const stopOther = watch('other', 'other key')
@@ -67,4 +67,24 @@ it('checks a permission once for all watchers with the same key, and ends those 
   for (const stop of [...stops, stopOther]) stop()
   deliver({ userId: 'u_1' })
   expect(checks).toBe(2)
+})
+
+it('checks a permission at once if a right has ended since it was looked up', async () => {
+  const { rights, deliver } = rightsOnBus()
+  const since = rights.reportCount
+  deliver({ userId: 'u_1' })
+  const ended = Promise.withResolvers<void>()
+  const stop = rights.watchPerson('u_1', async () => false, ended.resolve, { since })
+  await ended.promise
+  stop()
+  let checks = 0
+  const watch = (options: { since?: number }) =>
+    rights.watchPerson(
+      'u_1',
+      async () => ++checks > 0,
+      () => {},
+      options,
+    )
+  for (const unwatch of [watch({ since: rights.reportCount }), watch({})]) unwatch()
+  expect(checks).toBe(0)
 })

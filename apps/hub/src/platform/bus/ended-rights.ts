@@ -49,7 +49,7 @@ export class PendingChecks<Item> {
 }
 
 type Watcher = { isAllowed: () => Promise<boolean>; end: () => void }
-type Watch = { watchers: Set<Watcher>; stop: () => void }
+type Watch = { watchers: Set<Watcher>; check: () => void; stop: () => void }
 
 /**
  * Distributes reports of ended rights (revoked certificates, tokens, sessions, memberships) inside this node and to the other nodes. The
@@ -61,10 +61,16 @@ export class EndedRights {
   readonly #ofPerson = new Map<string, Set<() => void>>()
   /** Watched permissions by their key. */
   readonly #watches = new Map<unknown, Watch>()
+  #reportCount = 0
 
   constructor(bus: Pick<Bus, 'publish' | 'subscribe'>) {
     this.#bus = bus
     bus.subscribe('rights', right => this.#notify(right))
+  }
+
+  /** Number of reports so far, for `watchPerson`. */
+  get reportCount(): number {
+    return this.#reportCount
   }
 
   /** Reports an ended right to this node and to the other nodes. Must be called after the commit of the change. */
@@ -90,18 +96,20 @@ export class EndedRights {
 
   /**
    * Checks a permission of a person every 4 s and whenever one of the person's rights may have ended. Calls `end` when the permission was
-   * revoked. Watchers with the same `key` check the same permission, so one look-up serves all of them. The returned function stops the checks.
+   * revoked. Watchers with the same `key` check the same permission, so one look-up serves all of them. `since` is the `reportCount`
+   * before the permission was looked up: after a later report it is checked at once. The returned function stops the checks.
    */
   watchPerson(
     userId: string,
     isAllowed: () => Promise<boolean>,
     end: () => void,
-    key: unknown = end,
+    { key = end, since = this.#reportCount }: { key?: unknown; since?: number } = {},
   ): () => void {
     const watch = this.#watches.get(key) ?? this.#watch(userId)
     this.#watches.set(key, watch)
     const watcher = { isAllowed, end }
     watch.watchers.add(watcher)
+    if (since !== this.#reportCount) watch.check()
     return () => {
       if (!watch.watchers.delete(watcher) || watch.watchers.size > 0) return
       watch.stop()
@@ -123,6 +131,7 @@ export class EndedRights {
     const unsubscribe = this.onEndedOf(userId, check)
     return {
       watchers,
+      check,
       stop() {
         clearInterval(timer)
         unsubscribe()
@@ -132,6 +141,7 @@ export class EndedRights {
   }
 
   #notify(right: EndedRight): void {
+    this.#reportCount++
     for (const listener of this.#listeners) listener(right)
     if ('userId' in right) for (const listener of this.#ofPerson.get(right.userId) ?? []) listener()
   }

@@ -411,3 +411,20 @@ it('deletes expired sign-ups, links, sessions and nodes, and keeps the others', 
   expect(jobs.map(({ jobId }) => jobId)).toContain(events[0]!.job_id)
   expect(await auditEvents(hub, 'users_RegistrationExpired')).toMatchObject([{ actor: { actor: 'System' } }])
 })
+
+it('removes more sign-ups than one transaction holds', async () => {
+  await using hub = await testHub()
+  // A transaction removes 200.
+  const ids = Array.from({ length: 401 }, () => newId('u'))
+  await hub.pool.query(
+    `with added as (
+       insert into "user" (user_id, email, is_active)
+       select id, id || '@test.example', false from unnest($1::text[]) id returning user_id)
+     insert into registration (user_id, status, created_at) select user_id, 'Pending', now() - interval '8 days' from added`,
+    [ids],
+  )
+  await hub.runJob('instance_CleanupExpired', {})
+  const { rows } = await hub.pool.query('select from "user" where user_id = any($1)', [ids])
+  expect(rows).toEqual([])
+  expect(await auditEvents(hub, 'users_RegistrationExpired')).toHaveLength(401)
+})
