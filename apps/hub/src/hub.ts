@@ -289,7 +289,14 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const jobs = stack.use(await openQueue({ pool: jobQueue, log, drainTimeoutMs: DRAIN_TIMEOUT_MS }))
   commands = { db, live, jobs, log }
-  const sessions = new Sessions(commands, databaseShares, limits, uses, rights)
+  const sessions = new Sessions(
+    commands,
+    databaseShares,
+    limits,
+    uses,
+    rights,
+    config.limits['person-sessions'],
+  )
   const blobs = await openBlobs({
     config,
     key,

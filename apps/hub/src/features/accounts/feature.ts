@@ -71,6 +71,13 @@ const limits = {
     max: 1_000_000,
     meaning: 'User tokens of a person that have not expired.',
   },
+  'person-sessions': {
+    scope: 'person',
+    unit: 'sessions',
+    default: 200,
+    max: 1_000_000,
+    meaning: 'Sessions of a person; a further sign-in ends the oldest.',
+  },
 } satisfies Record<string, Limit>
 
 declare module '../../platform/limits/limits.ts' {

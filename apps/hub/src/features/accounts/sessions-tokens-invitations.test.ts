@@ -14,6 +14,7 @@ import {
   withWrongEnd,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../platform/config/config.ts'
 import { hashSecret } from '../../platform/credentials/secrets.ts'
 import { createLog } from '../../platform/runtime/log.ts'
 import { userTokenUses } from '../../platform/sessions/person-uses.ts'
@@ -83,6 +84,28 @@ describe('sessions', () => {
       { data: { userId, sessionId }, actor: { userId } },
       { data: { userId, sessionId: sessionIdOf(ada) } },
     ])
+  })
+
+  it('are at most as many as the limit says: a further sign-in ends the oldest, which is audited', async () => {
+    await using small = await testHub({ limits: { ...loadConfig({}).limits, 'person-sessions': 2 } })
+    const person = await small.user()
+    const other = await small.user()
+    await clearAudit(small)
+    const cookies = [person.cookie]
+    for (let count = 0; count < 3; count++) {
+      const answer = await signIn(small, person.email, person.password)
+      cookies.push(answer.headers.getSetCookie()[0]!.split(';')[0]!)
+    }
+    const callers = await Promise.all(
+      cookies.map(cookie => small.sessions.callerOf({ cookie: cookie.split('=')[1]! })),
+    )
+    expect(callers.map(({ actor }) => actor)).toEqual(['Anonymous', 'Anonymous', 'User', 'User'])
+    expect(await auditEvents(small, 'users_SessionTerminated')).toMatchObject(
+      cookies.slice(0, 2).map(cookie => ({
+        data: { userId: person.userId, sessionId: sessionIdOf({ cookie }) },
+      })),
+    )
+    expect(await other.invoke('actor_GetActor', {})).toMatchObject({ actor: { actor: 'User' } })
   })
 
   it('of another person cannot be ended, not even by administrators', async () => {

@@ -153,6 +153,14 @@ const limits = {
     max: 10_000_000,
     meaning: 'Versions of a package.',
   },
+  'repository-waiting-blobs': {
+    scope: 'repository',
+    unit: 'blobs',
+    default: 10_000,
+    max: 1_000_000,
+    meaning:
+      'Blobs of a repository that are registered and not uploaded yet. A day after their registration the hub deletes them.',
+  },
 } satisfies Record<string, Limit>
 
 declare module '../../platform/limits/limits.ts' {

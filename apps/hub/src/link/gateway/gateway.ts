@@ -231,7 +231,7 @@ export function createGateway(options: GatewayOptions): Gateway {
       }
       const isRegistered = request.headers['x-register-connection'] === 'true'
       if (connected.kind === 'person') takePersonLink(connected, request, socket)
-      else if (!isRegistered) await takeDeviceLink(connected, socket)
+      else await takeDeviceLink(connected, socket, isRegistered)
       // `close` closes the connections that exist when it is called. A connection accepted later would stay open.
       refuseWhenClosing()
       if (socket.destroyed) return
@@ -254,13 +254,19 @@ export function createGateway(options: GatewayOptions): Gateway {
   }
 
   /**
-   * Takes a slot for an unregistered link, such as the link of a one-shot command. Throws `Refusal` when its device or organization has
-   * reached the limit of unregistered links.
+   * Takes a slot for a registered link, or for an unregistered one, such as the link of a one-shot command. Throws `Refusal` when its device
+   * or organization has reached the limit of such links.
    */
-  async function takeDeviceLink({ caller }: Connected & { kind: 'device' }, socket: Socket): Promise<void> {
+  async function takeDeviceLink(
+    { caller }: Connected & { kind: 'device' },
+    socket: Socket,
+    isRegistered: boolean,
+  ): Promise<void> {
     const { deviceId, tokenId, projectId, organizationId } = caller
+    const owner = { deviceId, tokenId, projectId, organizationId }
     try {
-      await shares.takeDeviceLink({ deviceId, tokenId, projectId, organizationId }, socket)
+      if (isRegistered) shares.takeRegisteredLink(owner, socket)
+      else await shares.takeDeviceLink(owner, socket)
     } catch (error) {
       if (!(error instanceof LimitReached)) throw error
       throw Refusal.of(error, { deviceId, tokenId, place: { organizationId, projectId } })

@@ -286,6 +286,14 @@ const OWN_LIMITS = {
     meaning:
       'Share of the file descriptors free for devices that unregistered links of one organization, and so of one token, may hold on one node. Further links wait for up to 30 s, then are refused.',
   },
+  'organization-device-share': {
+    scope: 'organization',
+    unit: 'percent of the free descriptors',
+    default: 90,
+    max: 100,
+    meaning:
+      'Share of the file descriptors free for devices that connected devices of one organization may hold on one node; further ones are refused and try again.',
+  },
   'person-links': {
     scope: 'person',
     unit: 'links',

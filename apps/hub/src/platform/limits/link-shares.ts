@@ -32,8 +32,8 @@ type LinkSharesOptions = {
 
 /**
  * Counts the file descriptors that links hold on this node, and limits further links. An unregistered link, which each one-shot command
- * of an agent opens, counts for its device and its organization; a link of a command line counts for its person. The links of an
- * organization or person hold at most a share of the descriptors that other links leave free. Some descriptors are therefore always
+ * of an agent opens, counts for its device and its organization; a registered link, the one connection of a device, counts for its
+ * organization by itself; a link of a command line counts for its person. The links of an organization or person hold at most a share of the descriptors that other links leave free. Some descriptors are therefore always
  * left, even when several organizations use up their shares. A token needs no limit of its own, because it belongs to one
  * organization or person.
  */
@@ -42,10 +42,19 @@ export class LinkShares implements Disposable {
   readonly #values: LimitValues
   readonly #maxWaitMs: number
   readonly #byDevice = new Map<string, number>()
-  /** Links by the id of their organization or person. */
+  /** Unregistered links and links of command lines by the id of their organization or person. */
   readonly #byOwner = new Map<string, number>()
+  /** Registered links by the id of their organization. */
+  readonly #registered = new Map<string, number>()
+  /** The organization of the socket of each registered link. */
+  readonly #organizationOf = new WeakMap<Socket, string>()
   /** Links that wait for their organization's share, oldest first. */
   readonly #waiting = new Map<string, Waiting[]>()
+  /**
+   * Ends what a socket held. All sockets share this listener. `once` would make a closure for each socket, and there are many sockets of idle
+   * devices. A socket emits `close` only once, so `on` suffices.
+   */
+  readonly #released: (this: Socket) => void
   #sweep: NodeJS.Timeout | undefined
   #held = 0
 
@@ -53,6 +62,14 @@ export class LinkShares implements Disposable {
     this.capacity = capacity
     this.#values = values
     this.#maxWaitMs = maxWaitMs
+    const release = (socket: Socket): void => {
+      this.#held--
+      const organizationId = this.#organizationOf.get(socket)
+      if (organizationId !== undefined) subtract(this.#registered, organizationId)
+    }
+    this.#released = function () {
+      release(this)
+    }
   }
 
   /** Number of file descriptors that links hold. */
@@ -60,21 +77,15 @@ export class LinkShares implements Disposable {
     return this.#held
   }
 
-  /** Number of unregistered links by device, and of links by organization and person. */
-  get counts(): Readonly<Record<'byDevice' | 'byOwner', ReadonlyMap<string, number>>> {
-    return { byDevice: this.#byDevice, byOwner: this.#byOwner }
+  /** Number of unregistered links by device, of links by organization and person, and of registered links by organization. */
+  get counts(): Readonly<Record<'byDevice' | 'byOwner' | 'registered', ReadonlyMap<string, number>>> {
+    return { byDevice: this.#byDevice, byOwner: this.#byOwner, registered: this.#registered }
   }
 
   /** Counts the socket of an upgrade request until it closes, whether it is admitted or not. */
   hold(socket: Socket): void {
     this.#held++
-    // All sockets share this listener. `once` would make a closure for each socket, and there are many sockets of idle devices. A socket
-    // emits `close` only once, so `on` suffices.
     socket.on('close', this.#released)
-  }
-
-  readonly #released = (): void => {
-    this.#held--
   }
 
   /** Number of unregistered links of a device on this node. */
@@ -101,25 +112,47 @@ export class LinkShares implements Disposable {
   }
 
   /**
+   * Takes a slot for the registered link of a device until its socket closes. Never waits. Throws `LimitReached` when devices of the
+   * organization hold the share of the descriptors that an organization may hold.
+   */
+  takeRegistered({ organizationId, ...device }: DeviceOwner, socket: Socket): void {
+    if (socket.destroyed) return
+    const max = this.#values['organization-device-share']
+    const count = this.#registered.get(organizationId) ?? 0
+    if (!this.#hasShare(count, max, 1))
+      throw new LimitReached({
+        limit: 'organization-device-share',
+        subject: { organizationId, ...device },
+        max,
+        found: this.#shareOf(count, 1),
+        remedy: 'Start further nodes, or raise the limit of open files.',
+        retryAfterSecs: RETRY_AFTER_SECS,
+      })
+    this.#registered.set(organizationId, count + 1)
+    this.#organizationOf.set(socket, organizationId)
+  }
+
+  /**
    * Takes a slot for a link of a command line until its socket closes. Never waits. Throws `LimitReached` when the person holds the
    * share of the descriptors that a person may hold. With `warn`, for a token that predates this share, the share is that of the release
    * before, and links beyond the present one are reported to `warn`.
    */
   takeOfPerson(userId: string, socket: Socket, warn?: (reached: LimitReached) => void): void {
     const max = this.#values['person-link-share']
-    if (!this.#hasShare(userId, max, 1)) {
+    const count = this.#countOfOwner(userId)
+    if (!this.#hasShare(count, max, 1)) {
       const reached = new LimitReached({
         limit: 'person-link-share',
         subject: { userId },
         max,
-        found: this.#shareOf(userId, 1),
+        found: this.#shareOf(count, 1),
         remedy: 'Close links of command lines that are not used any more.',
         retryAfterSecs: RETRY_AFTER_SECS,
       })
-      if (!warn || !this.#hasShare(userId, FORMER_PERSON_SHARE, 1)) throw reached
+      if (!warn || !this.#hasShare(count, FORMER_PERSON_SHARE, 1)) throw reached
       warn(reached)
     }
-    this.#byOwner.set(userId, this.#countOfOwner(userId) + 1)
+    this.#byOwner.set(userId, count + 1)
     releaseWith(socket, () => subtract(this.#byOwner, userId))
   }
 
@@ -151,8 +184,9 @@ export class LinkShares implements Disposable {
     // Descriptors that have become free belong to those who wait first. So a link is refused only beside a full share.
     this.#admit(organizationId)
     const waiting = this.#waiting.get(organizationId)
-    if (!waiting && this.#hasShare(organizationId, max, 1)) {
-      this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
+    const count = this.#countOfOwner(organizationId)
+    if (!waiting && this.#hasShare(count, max, 1)) {
+      this.#byOwner.set(organizationId, count + 1)
       return
     }
     if (this.#mayWait(organizationId, (waiting?.length ?? 0) + 1) && (await this.#wait(organizationId)))
@@ -161,7 +195,10 @@ export class LinkShares implements Disposable {
       limit: 'organization-link-share',
       subject: { organizationId, ...owner },
       max,
-      found: this.#shareOf(organizationId, (this.#waiting.get(organizationId)?.length ?? 0) + 1),
+      found: this.#shareOf(
+        this.#countOfOwner(organizationId),
+        (this.#waiting.get(organizationId)?.length ?? 0) + 1,
+      ),
       remedy: 'Let other one-shot commands of the devices of the organization end first.',
       retryAfterSecs: RETRY_AFTER_SECS,
     })
@@ -172,21 +209,20 @@ export class LinkShares implements Disposable {
   }
 
   /**
-   * Returns the number of descriptors that are free or held by links of the owner. `waiting` is the number of the owner's links without
-   * a slot, including the current one. Sockets of waiting links are part of `#held`.
+   * Returns the number of descriptors that are free or held by the `count` links of an owner. `waiting` is the number of the owner's links
+   * without a slot, including the current one. Sockets of waiting links are part of `#held`.
    */
-  #freeFor(ownerId: string, waiting: number): number {
-    return this.capacity - this.#held + this.#countOfOwner(ownerId) + waiting
+  #freeFor(count: number, waiting: number): number {
+    return this.capacity - this.#held + count + waiting
   }
 
-  #hasShare(ownerId: string, percent: number, waiting: number): boolean {
-    const max = (percent / 100) * this.#freeFor(ownerId, waiting)
-    return this.#countOfOwner(ownerId) + 1 <= Math.max(1, max)
+  #hasShare(count: number, percent: number, waiting: number): boolean {
+    return count + 1 <= Math.max(1, (percent / 100) * this.#freeFor(count, waiting))
   }
 
   /** Percentage of the descriptors of `#freeFor` that an owner would hold with one more link, rounded up. */
-  #shareOf(ownerId: string, waiting: number): number {
-    return Math.ceil((100 * (this.#countOfOwner(ownerId) + 1)) / this.#freeFor(ownerId, waiting))
+  #shareOf(count: number, waiting: number): number {
+    return Math.ceil((100 * (count + 1)) / this.#freeFor(count, waiting))
   }
 
   /**
@@ -195,7 +231,8 @@ export class LinkShares implements Disposable {
    */
   #mayWait(organizationId: string, waiting: number): boolean {
     const share = (1 + this.#values['organization-link-share'] / 100) / 2
-    return this.#countOfOwner(organizationId) + waiting <= share * this.#freeFor(organizationId, waiting)
+    const count = this.#countOfOwner(organizationId)
+    return count + waiting <= share * this.#freeFor(count, waiting)
   }
 
   #wait(organizationId: string): Promise<boolean> {
@@ -234,8 +271,9 @@ export class LinkShares implements Disposable {
     const now = performance.now()
     let done = 0
     for (const { admit, expire, deadline } of waiting) {
-      if (this.#hasShare(organizationId, percent, waiting.length - done)) {
-        this.#byOwner.set(organizationId, this.#countOfOwner(organizationId) + 1)
+      const count = this.#countOfOwner(organizationId)
+      if (this.#hasShare(count, percent, waiting.length - done)) {
+        this.#byOwner.set(organizationId, count + 1)
         admit()
       } else if (deadline < now) expire()
       else break

@@ -5,7 +5,13 @@ import { loadConfig } from '../config/config.ts'
 
 const { limits } = loadConfig({})
 const hub = await testHub({
-  limits: { ...limits, 'organization-bytes': 100_000, 'repository-packages': 2, 'package-versions': 3 },
+  limits: {
+    ...limits,
+    'organization-bytes': 100_000,
+    'repository-packages': 2,
+    'package-versions': 3,
+    'repository-waiting-blobs': 2,
+  },
 })
 afterAll(() => hub[Symbol.asyncDispose]())
 
@@ -49,6 +55,34 @@ it('S30: a package has at most as many versions as the limit says, and keeps tho
   })
   const { versions } = await owner.invoke('repositories_QueryPackageVersions', { packageId })
   expect(versions).toHaveLength(7)
+})
+
+it('a repository has at most as many blobs that wait for their upload as the limit says, and any number of uploaded ones', async () => {
+  const { owner, organizationId } = await hub.fleet()
+  const repositoryId = await hub.repository(owner, organizationId)
+  const digests = ['1', '2', '3', '4'].map(digit => `sha256_${digit.repeat(64)}`)
+  const register = (digest: string) =>
+    owner.invoke('repositories_CreateAsset', { repositoryId, size: 1, digest })
+  const [first, second, third, fourth] = digests as [string, string, string, string]
+  for (const digest of [first, second]) expect(await register(digest)).toMatchObject({ result: 'Created' })
+  await expect(register(third)).rejects.toMatchObject({
+    kind: 'Invalid',
+    status: 409,
+    message:
+      'Limit repository-waiting-blobs: found 3, expected at most 2 blobs. Upload blobs that are registered, or delete them. The hub deletes them a day after their registration.',
+  })
+  // A registered digest is answered as before, and the blobs of another repository do not count.
+  expect(await register(first)).toMatchObject({ result: 'AssetAlreadyExists' })
+  const elsewhere = await hub.repository(owner, organizationId)
+  expect(
+    await owner.invoke('repositories_CreateAsset', { repositoryId: elsewhere, size: 1, digest: third }),
+  ).toMatchObject({ result: 'Created' })
+  await hub.db
+    .updateTable('asset')
+    .set({ status: 'Available' })
+    .where('repository_id', '=', repositoryId)
+    .execute()
+  for (const digest of [third, fourth]) expect(await register(digest)).toMatchObject({ result: 'Created' })
 })
 
 it('S30: metadata counts in the bytes of its organization; over the limit no more is written', async () => {

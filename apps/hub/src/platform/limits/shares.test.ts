@@ -149,6 +149,47 @@ describe('unregistered links', () => {
   })
 })
 
+describe('connected devices', () => {
+  it('of an organization leave descriptors to those of others, and are refused with the share that was found', async () => {
+    const { log, named } = capturedLog()
+    // 128 descriptors leave 64 for devices.
+    await using small = await testHub(
+      { maxDescriptors: 128, limits: { ...limits, 'organization-device-share': 50 } },
+      log,
+    )
+    const { token, organizationId } = await small.fleet()
+    const device = bareDevice(small, token)
+    const answers: UpgradeAnswer[] = []
+    for (let count = 0; count < 33; count++) {
+      const one = count < 32 ? bareDevice(small, token) : device
+      answers.push(await one.open(true))
+    }
+    expect(countOf(answers, 101)).toBe(32)
+    expect(answers.at(-1)).toMatchObject({
+      status: 429,
+      retryAfterSecs: 30,
+      body: {
+        kind: 'RateLimited',
+        message:
+          'Limit organization-device-share: found 52, expected at most 50 percent of the free descriptors. Start further nodes, or raise the limit of open files.',
+      },
+    })
+    expect(named('a limit was hit').filter(line => line.organizationId === organizationId)).toMatchObject([
+      { limit: 'organization-device-share', count: 1 },
+    ])
+    const other = await small.fleet()
+    const stranger = bareDevice(small, other.token)
+    expect((await stranger.open(true)).status).toBe(101)
+    stranger.end()
+
+    // A closed connection leaves its place to the next device.
+    answers[0]!.socket!.destroy()
+    await expect.poll(async () => (await device.open(true)).status).toBe(101)
+    device.end()
+    for (const { socket } of answers) socket?.destroy()
+  })
+})
+
 describe('a hub whose descriptors for devices are all held', () => {
   it('S4: refuses further devices with one warning, and serves people and health checks', async () => {
     const { log, named } = capturedLog()

@@ -118,6 +118,11 @@ export class Shares implements Disposable {
     return this.#links.takeOfDevice(owner, socket)
   }
 
+  /** Counts the registered link of a device for its organization until its socket closes. Throws `LimitReached`. */
+  takeRegisteredLink(owner: DeviceOwner, socket: Socket): void {
+    this.#links.takeRegistered(owner, socket)
+  }
+
   /** Counts a link of a command line for its person and address until its socket closes. Throws `LimitReached`. */
   takePersonLink(person: PersonCaller, address: string, socket: Socket): void {
     this.#takeOfPerson('person-links', person, socket)
@@ -187,18 +192,21 @@ export class Shares implements Disposable {
     http: number
     most: Record<'address' | 'device' | 'organization' | 'person', number>
   } {
-    const { byDevice, byOwner } = this.#links.counts
+    const { byDevice, byOwner, registered } = this.#links.counts
     const ofPeople = new Map<string, number>()
     for (const counts of Object.values(this.#people))
       for (const [userId, count] of counts) ofPeople.set(userId, (ofPeople.get(userId) ?? 0) + count)
-    const organizations = [...byOwner].filter(([id]) => !this.#people['person-links'].has(id))
+    const ofOrganizations = new Map(registered)
+    for (const [id, count] of byOwner)
+      if (!this.#people['person-links'].has(id))
+        ofOrganizations.set(id, (ofOrganizations.get(id) ?? 0) + count)
     return {
       links: this.#links.heldCount,
       http: this.#addresses.openCount,
       most: {
         address: this.#addresses.mostOfAddress,
         device: largest(byDevice.values()),
-        organization: largest(organizations.map(([, count]) => count)),
+        organization: largest(ofOrganizations.values()),
         person: largest(ofPeople.values()),
       },
     }

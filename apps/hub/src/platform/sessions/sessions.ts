@@ -21,6 +21,8 @@ const DAY_SECS = 24 * 60 * 60
 /** Lifetime of a session in seconds, without and with "Remember me". */
 const SESSION_SECS = DAY_SECS
 const REMEMBERED_SECS = 30 * DAY_SECS
+/** Maximum number of old sessions that one sign-in ends, so that its transaction stays short. */
+const MAX_ENDED_SESSIONS = 100
 const SESSION = `
   select s.token_hash as "tokenHash", s.created_at as "signedInAt", u.user_id as "userId", u.is_admin as "isAdmin"
     from session s join "user" u on u.user_id = s.user_id
@@ -62,24 +64,28 @@ export class Sessions {
   readonly #limits: RateLimits
   readonly #uses: Uses
   readonly #rights: Pick<EndedRights, 'announce'>
+  readonly #maxSessions: number
 
+  /** `maxSessions` is the number of sessions that a person may have. */
   constructor(
     parts: CommandParts,
     shares: DatabaseShares,
     limits: RateLimits,
     uses: Uses,
     rights: Pick<EndedRights, 'announce'>,
+    maxSessions: number,
   ) {
     this.#parts = parts
     this.#shares = shares
     this.#limits = limits
     this.#uses = uses
     this.#rights = rights
+    this.#maxSessions = maxSessions
   }
 
   /**
-   * Opens a session after the password with this hash was verified. Returns the secret and the lifetime in seconds. Returns
-   * undefined if the account was disabled or its password was changed since the verification.
+   * Opens a session after the password with this hash was verified. Ends the oldest sessions of the person beyond the limit, so that nobody is
+   * locked out by forgotten ones. Returns the secret and the lifetime in seconds. Returns undefined if the account was disabled or its password was changed since the verification.
    */
   async open(
     user: { userId: string; isAdmin: boolean; passwordHash: string },
@@ -93,7 +99,7 @@ export class Sessions {
     const { userId, isAdmin, passwordHash } = user
     const caller: Caller = { actor: 'User', userId, isAdmin, sessionId, signedInAt: new Date() }
     const cause = { caller, scope: {}, origin: { address, browser: userAgent } }
-    const open = async ({ tx, events }: CommandTransaction) => {
+    const open = async ({ tx, events, afterCommit }: CommandTransaction) => {
       // The lock makes a concurrent password change wait, so that the change ends this session too.
       const account = await tx
         .selectFrom('user')
@@ -115,6 +121,29 @@ export class Sessions {
         })
         .execute()
       await events.emit('users_SessionInitiated', { userId, sessionId })
+      const oldest = await tx
+        .selectFrom('session')
+        .where('user_id', '=', userId)
+        .where('session_id', '<>', sessionId)
+        .orderBy('created_at', 'desc')
+        .orderBy('session_id')
+        .offset(this.#maxSessions - 1)
+        .limit(MAX_ENDED_SESSIONS)
+        .select('session_id')
+        .execute()
+      if (oldest.length > 0) {
+        const ids = oldest.map(({ session_id }) => session_id)
+        const ended = await tx
+          .deleteFrom('session')
+          .where('session_id', 'in', ids)
+          .returning('session_id')
+          .execute()
+        await events.emitEach(
+          'users_SessionTerminated',
+          ended.map(({ session_id }) => ({ data: { userId, sessionId: session_id } })),
+        )
+        afterCommit(() => this.#rights.announce({ userId }))
+      }
       return { token, maxAgeSecs }
     }
     const share = this.#shares.ofPerson(userId, 'users_InitiateSession')

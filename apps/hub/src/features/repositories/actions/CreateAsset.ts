@@ -1,6 +1,9 @@
 import { ActionError, newId } from '@muster/actions'
 import { sql } from 'kysely'
+import type { Tx } from '../../../platform/database/client/connection.ts'
+import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import type { Services } from '../../../platform/pipeline/services.ts'
 
 /**
  * Registers a blob before its upload, or returns the existing blob with the same digest. When two calls register a digest
@@ -25,6 +28,7 @@ export const repositories_CreateAsset = handler(
     const newAssetId = newId('repo_a')
     const place = await services.blobs.placeFor(tx, repositoryId, newAssetId, size)
     if (!known) {
+      await requireRoomForUpload(tx, services, repositoryId)
       await tx
         .insertInto('asset')
         .values({
@@ -59,3 +63,20 @@ export const repositories_CreateAsset = handler(
     return { result: 'AssetAlreadyExists', assetId }
   },
 )
+
+/**
+ * Throws `LimitReached` when too many blobs of the repository wait for their bytes. Calls at the same moment do not count each other, so they
+ * may exceed the limit by their number.
+ */
+async function requireRoomForUpload(tx: Tx, services: Services, repositoryId: string): Promise<void> {
+  const waiting = await tx
+    .selectFrom('asset')
+    .where('repository_id', '=', repositoryId)
+    .where('status', '<>', 'Available')
+    .limit(services.limits['repository-waiting-blobs'])
+    .select('asset_id')
+    .execute()
+  const remedy =
+    'Upload blobs that are registered, or delete them. The hub deletes them a day after their registration.'
+  requireRoom(services, 'repository-waiting-blobs', { repositoryId }, waiting.length, remedy)
+}
