@@ -6,6 +6,7 @@ import type pg from 'pg'
 import { BATCHED_WRITES } from '../../platform/database/client/batched-writes.ts'
 import { binaryArray } from '../../platform/database/client/binary-array.ts'
 import { isConnectionError } from '../../platform/database/client/errors.ts'
+import { inTransaction } from '../../platform/database/client/transaction.ts'
 import type { DiskSpace } from '../../platform/database/server/disk-space.ts'
 import type { PropertyTotals } from '../../platform/limits/property-totals.ts'
 import type { StoredBytes } from '../../platform/limits/stored-bytes.ts'
@@ -23,9 +24,9 @@ import {
   INSERT_NEW_EVENTS,
   insertion,
 } from './device-events.ts'
-import { isPlainJson, protectedError, summaryOf } from './device-properties.ts'
+import { isPlainJson, isShownInLists, protectedError, summaryOf } from './device-properties.ts'
 import { updateTextOf } from './device-updates.ts'
-import { WRITE_PROPERTIES, WRITES_ADDRESSES } from './property-statement.ts'
+import { WRITE_HISTORY, WRITE_SUMMARIES, WRITE_UPDATES, WRITE_VALUES } from './property-statements.ts'
 
 /** `arrivedAtMs` is the arrival time by `performance.now()` if the hub measures its batches, else 0. */
 type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
@@ -296,51 +297,41 @@ export class Ingest {
   }
 
   /**
-   * Writes at most one value per property. Returns the late writes: writes of a property that another transaction created or
-   * removed while the statement ran, and system information whose addresses another transaction changed. The caller repeats the late
-   * writes before later writes of the property.
+   * Writes at most one value per property, and all that is derived from the values. Returns the late writes: writes of a property that
+   * another transaction created or removed while the statement ran, and system information whose addresses another transaction changed. The
+   * caller repeats the late writes before later writes of the property.
    */
   async #upsertProperties(round: Map<string, PropertyWrite>): Promise<PropertyWrite[]> {
     const rows = [...round.values()]
-    const summaries = rows.map(row => summaryOf(row.name, row.text))
-    const hostKeys = summaries.map(({ hostname }) => (hostname === null ? null : nameKey(hostname)))
     const reported = rows.map(row => this.#reportedAddresses(row))
-    const statement = {
-      text: WRITE_PROPERTIES,
-      ...(rows.length <= MAX_PLANNED_ROWS && { name: 'ingest-properties' }),
-    }
-    const texts = (of: (row: PropertyWrite, at: number) => string | null): Buffer =>
-      binaryArray('text', rows.map(of))
-    const { rows: outcomes } = await this.#pool.query<Outcome>(statement, [
-      texts(row => row.deviceId),
-      texts(row => row.name),
-      texts(row => row.text),
-      rows.map(row => isPlainJson(row.text)),
-      texts(row => row.actor),
-      texts((_row, at) => summaries[at]!.hostname),
-      texts((_row, at) => hostKeys[at]!),
-      texts((_row, at) => summaries[at]!.health),
-      texts(row => updateTextOf(row.name, row.text)),
-      reported.map(addresses => addresses && (addresses.knownVersion ?? WRITES_ADDRESSES)),
-      texts((row, at) =>
-        reported[at] && reported[at].knownVersion === undefined ? addressTextOf(row.name, row.text) : null,
-      ),
-    ])
-    const changed = new Set(rows)
+    const outcomes = await inTransaction(this.#pool, async client => {
+      const { rows: found } = await client.query<Outcome>(
+        planned(WRITE_VALUES, 'ingest-values', rows.length),
+        [
+          texts(rows, row => row.deviceId),
+          texts(rows, row => row.name),
+          texts(rows, row => row.text),
+          rows.map(row => isPlainJson(row.text)),
+        ],
+      )
+      const all = found.map(outcome => storedOf(outcome, rows[outcome.at - 1]!, reported[outcome.at - 1]!))
+      await writeDerived(
+        client,
+        all.filter(({ isWritten }) => isWritten),
+      )
+      return all
+    })
     const late: PropertyWrite[] = []
-    for (const row of rows) row.isStored = true
-    for (const { at, is_written, is_late, version, has_addresses } of outcomes) {
-      const write = rows[at - 1]!
-      const addresses = reported[at - 1]
-      changed.delete(write)
-      write.isStored = is_written
-      const isOutdated = addresses && is_written && !has_addresses
-      if (is_late || isOutdated) late.push(write)
+    for (const { write, reported: addresses, version, hasAddresses, ...outcome } of outcomes) {
+      write.isStored = outcome.isWritten
+      const isOutdated = outcome.isWritten && hasAddresses === false
+      if (outcome.isLate || isOutdated) late.push(write)
       if (isOutdated) this.#storedAddresses.delete(write.deviceId)
-      else if (addresses && is_written) this.#rememberAddresses(write.deviceId, addresses.digest, version)
+      else if (addresses && outcome.isWritten)
+        this.#rememberAddresses(write.deviceId, addresses.digest, version)
+      if (outcome.isWritten && outcome.hasHistory)
+        this.#storedBytes.add(write.deviceId, 'changeBytes', write.sizeBytes + ROW_BYTES)
     }
-    for (const { deviceId, name, sizeBytes } of changed)
-      if (!SYSTEM_INFO.includes(name)) this.#storedBytes.add(deviceId, 'changeBytes', sizeBytes + ROW_BYTES)
     return late
   }
 
@@ -365,14 +356,93 @@ export class Ingest {
   }
 }
 
-/** Result row of `WRITE_PROPERTIES`. `at` is the position of a write in the batch, from 1. */
+/** Result row of `WRITE_VALUES`. `at` is the position of a write in the batch, from 1. */
 type Outcome = {
   at: number
   is_written: boolean
   is_late: boolean
+  is_changed: boolean
   version: number
-  /** Whether the stored addresses are those of a written system information; null for other properties. */
-  has_addresses: boolean | null
+  addresses_version: number | null
+}
+
+/** A write of a property with its outcome. */
+type Stored = {
+  write: PropertyWrite
+  reported: ReportedAddresses | null
+  version: number
+  isWritten: boolean
+  isLate: boolean
+  hasHistory: boolean
+  /** Whether the stored addresses are those of the written system information; null for other properties. */
+  hasAddresses: boolean | null
+}
+
+/**
+ * The addresses of a device are those of the system information that a batch writes in two cases: the batch writes the addresses too, or no
+ * other writer has stored system information since this node last wrote the addresses. System information under either of its two property
+ * names counts. Agents repeat their system information every 30 min, so it has no history.
+ */
+function storedOf(outcome: Outcome, write: PropertyWrite, reported: ReportedAddresses | null): Stored {
+  const { version, addresses_version: addressesVersion } = outcome
+  const known = reported?.knownVersion
+  return {
+    write,
+    reported,
+    version,
+    isWritten: outcome.is_written,
+    isLate: outcome.is_late,
+    hasHistory: outcome.is_changed && reported === null,
+    hasAddresses: reported && (known === undefined || (known === version - 1 && known === addressesVersion)),
+  }
+}
+
+/** Writes history, update statuses and summaries of stored values, each only if the batch has such. */
+async function writeDerived(client: pg.PoolClient, stored: Stored[]): Promise<void> {
+  const changed = stored.filter(({ hasHistory }) => hasHistory)
+  if (changed.length > 0)
+    await client.query(planned(WRITE_HISTORY, 'ingest-history', changed.length), [
+      texts(changed, ({ write }) => write.deviceId),
+      texts(changed, ({ write }) => write.name),
+      changed.map(({ version }) => version),
+      texts(changed, ({ write }) => write.text),
+      texts(changed, ({ write }) => write.actor),
+    ])
+  const shown = stored
+    .filter(({ write }) => isShownInLists(write.name))
+    .map(row => ({ ...row, update: updateTextOf(row.write.name, row.write.text) }))
+  const updates = shown.filter(({ update }) => update !== null)
+  if (updates.length > 0)
+    await client.query(planned(WRITE_UPDATES, 'ingest-updates', updates.length), [
+      texts(updates, ({ write }) => write.deviceId),
+      updates.map(({ version }) => version),
+      texts(updates, ({ update }) => update),
+    ])
+  const summaries = shown
+    .filter(({ update }) => update === null)
+    .map(row => ({ ...row, ...summaryOf(row.write.name, row.write.text) }))
+  if (summaries.length > 0)
+    await client.query(planned(WRITE_SUMMARIES, 'ingest-summaries', summaries.length), [
+      texts(summaries, ({ write }) => write.deviceId),
+      texts(summaries, ({ hostname }) => hostname),
+      texts(summaries, ({ hostname }) => (hostname === null ? null : nameKey(hostname))),
+      texts(summaries, ({ health }) => health),
+      summaries.map(({ reported, version }) => reported && version),
+      texts(summaries, ({ reported, write }) =>
+        reported && reported.knownVersion === undefined ? addressTextOf(write.name, write.text) : null,
+      ),
+      summaries.map(({ hasAddresses }) => hasAddresses),
+    ])
+}
+
+/** Array of texts of a batch, as a parameter in binary form. */
+function texts<Row>(rows: readonly Row[], of: (row: Row) => string | null): Buffer {
+  return binaryArray('text', rows.map(of))
+}
+
+/** A statement for a batch of this size: small batches share a plan of their own. */
+function planned(text: string, name: string, rowCount: number): { text: string; name?: string } {
+  return { text, ...(rowCount <= MAX_PLANNED_ROWS && { name }) }
 }
 
 /**

@@ -44,7 +44,7 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /delete from "device_property_change" .* device_id = any/s,
   ],
   'link/gateway/token-labels.ts': [/^\s*with labelled as .* insert into device_property_change/s],
-  'link/telemetry/property-statement.ts': [/history as \(\s*insert into device_property_change/],
+  'link/telemetry/property-statements.ts': [/^\s*insert into device_property_change/],
   'features/timeline/audit-source.ts': [/select c\.name, c\.changed_at from device_property_change c/],
   'features/timeline/contents.ts': [
     /join device_event e on .* e\.event_day = k\.day/s,
@@ -299,10 +299,9 @@ const REFUSED = ['LockRows', 'Recursive Union', 'Sample Scan']
 /**
  * Tables of the state that a part of a statement reads together with a table of `PARTITIONED_BY`. A part is a materialized CTE, an
  * uncorrelated subquery, or the rest of the statement. An engine that keeps the state on one server and these tables on others runs each
- * part by itself. The batch of properties is excepted, because another change rewrites it.
+ * part by itself.
  */
 async function mixedParts(text: string): Promise<string[]> {
-  if (/for no key update of p/.test(text)) return []
   const found: string[] = []
   const visit = (node: Plan, tables: Set<string>): Set<string> => {
     if (node['Relation Name'] !== undefined && node['Node Type'] !== 'ModifyTable')
