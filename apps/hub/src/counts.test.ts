@@ -72,6 +72,35 @@ it('stores the events of a call with one statement, and those of many devices wi
   expect(inserts(atOnce)).toBeLessThanOrEqual(devices.length / 4)
 })
 
+it('ends a connection by its keys, and does not read all that are open', async () => {
+  const { token } = await hub.fleet()
+  const device = await connectDevice({ url: hub.url, token })
+  const { deviceId } = device
+  const isConnected = async (): Promise<boolean> => {
+    const [row] = await session.query<{ is_connected: boolean }>(
+      'select is_connected from device where device_id = $1',
+      [deviceId],
+    )
+    return row!.is_connected
+  }
+  const sent = await sentDuring(async () => {
+    await device[Symbol.asyncDispose]()
+    await until('the device is shown as gone', async () => !(await isConnected()))
+  })
+  const { text } = sent.find(statement => /^\s*with closed as/.test(statement.text))!
+  // The statistics are from a time without open connections, as after an outage.
+  await session.query(
+    `insert into device_connection (connection_id, device_id, node_id, token_id, certificate_id, connected_at, ended_at, end_reason)
+     select 'd_conn_' || i, $1, '', '', '', now(), now(), 'Disconnected' from generate_series(1, 20000) i`,
+    [deviceId],
+  )
+  await session.query('analyze device_connection')
+  const plan = await session.query<{ 'QUERY PLAN': string }>(`explain (generic_plan) ${text}`)
+  const lines = plan.map(row => row['QUERY PLAN']).join('\n')
+  expect(lines).toContain('device_connection_pkey')
+  expect(lines).not.toContain('device_connection_open')
+})
+
 it('locks the partitions of a few days for the latest events, however many days have events', async () => {
   const { owner, token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })

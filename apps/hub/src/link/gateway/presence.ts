@@ -51,6 +51,9 @@ const OPEN = {
 // Closes connections. A device row that referred to a closed connection gets the device's newest connection that is still open, if any.
 // A second connection can be open, because a reconnect writes the row of the new connection before the older connection is closed. If
 // the new connection ends early, the older one stays open.
+//
+// `is true` keeps PostgreSQL from the index of all open connections. Where its statistics are from a time with few of them, it would read that
+// whole index once for each closed connection: 2.0 instead of 0.15 ms with 8,000 open connections.
 const CLOSE = {
   name: 'presence-close',
   text: `
@@ -58,13 +61,13 @@ const CLOSE = {
       update device_connection set ended_at = now(),
              end_reason = case when connection_id = any ($2) then 'ServerShutdown' else 'Disconnected' end,
              was_taken_over = connection_id = any ($3)
-       where connection_id = any ($1) and ended_at is null
+       where connection_id = any ($1) and (ended_at is null) is true
       returning connection_id, device_id
     )
     update device d set is_connected = other.connection_id is not null, connection_id = other.connection_id
       from closed left join lateral (
         select connection_id from device_connection c
-         where c.device_id = closed.device_id and c.ended_at is null and c.connection_id <> all ($1)
+         where c.device_id = closed.device_id and (c.ended_at is null) is true and c.connection_id <> all ($1)
          order by connected_at desc, connection_id desc limit 1
       ) other on true
      where d.device_id = closed.device_id and d.connection_id = closed.connection_id`,

@@ -18,10 +18,11 @@ const WARN_MS = 60_000
 
 type Row = { connectionId: string; projectId: string; nodeId: string; url: string | null }
 
+// The text `is true` is explained at `CLOSE` in `link/gateway/presence.ts`.
 const HOLDER = `
   select c.connection_id as "connectionId", d.project_id as "projectId", n.node_id as "nodeId", n.link_url as url
     from device d
-    join device_connection c on c.connection_id = d.connection_id and c.ended_at is null
+    join device_connection c on c.connection_id = d.connection_id and (c.ended_at is null) is true
     join cluster_node n on n.node_id = c.node_id and n.left_at is null
    where d.device_id = $1 and n.node_id <> $2`
 

@@ -58,7 +58,8 @@ type Row = RefusalColumns & {
   connections: { connectionId: string; nodeId: string; nodeName: string | null; connectedAt: string }[]
 }
 
-// Reads everything in a single statement, because an open device page of the console refetches the details at every change.
+// Reads everything in a single statement, because an open device page of the console refetches the details at every change. The text
+// `is true` is explained at `CLOSE` in `link/gateway/presence.ts`.
 const DETAILS = `
     select d.project_id, d.fingerprint_id, d.name, d.hostname, d.first_seen, d.is_connected, d.last_connected_at,
            d.last_refusal_at, d.last_refusal_reason, d.last_refusal_count, d.last_refusal_since,
@@ -95,7 +96,7 @@ const DETAILS = `
                       'nodeName', n.name, 'connectedAt', c.connected_at)
                     order by c.connected_at desc)
                from device_connection c left join cluster_node n on n.node_id = c.node_id
-              where c.device_id = d.device_id and c.ended_at is null), '[]') as connections,
+              where c.device_id = d.device_id and (c.ended_at is null) is true), '[]') as connections,
            coalesce((
              select jsonb_agg(jsonb_build_object('limit', h.limit_name, 'message', h.message, 'count', h.hits,
                       'firstAt', h.first_hit_at, 'lastAt', h.last_hit_at) order by h.last_hit_at desc)
