@@ -1,6 +1,6 @@
 import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
 import { DEVICE_FIELDS, type DeviceSortName } from '@muster/predicates'
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
@@ -61,13 +61,11 @@ export function updateText({ update }: DeviceRow, name: keyof typeof UPDATE_SQL)
   return update?.[UPDATE_FIELDS.indexOf(name)] ?? undefined
 }
 
-/** Query for the devices of a project that match a filter, not sorted. */
+/** Query for the devices of a project that match a filter, not sorted, with all fields of their rows. */
 async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input) {
   const isWhole = limit === undefined
-  const fields = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
   return (
-    db
-      .selectFrom('device as d')
+    matchingQuery(db, projectId, await matchesFilter(db, filter, projectId))
       // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
       .$if(isWhole, query =>
         query.leftJoin('device_update as u', 'u.device_id', 'd.device_id').leftJoin(
@@ -81,16 +79,42 @@ async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: 
           'd.device_id',
         ),
       )
-      .where('d.project_id', '=', projectId)
-      .where(await matchesFilter(db, filter, projectId))
       .select([
-        ...fields.map(name => selected(name, isWhole).as(name)),
+        ...FIELDS.map(name => selected(name, isWhole).as(name)),
         columnTexts(columns).as('texts'),
         (isWhole ? UPDATE_IF_ANY : UPDATE_OF_PAGE).as('update'),
         (isWhole ? sql`labels_of.labels` : labelsOfDevice).as('labels'),
       ])
       .$castTo<DeviceRow>()
   )
+}
+
+const FIELDS = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
+
+function matchingQuery(db: Db, projectId: string, condition: RawBuilder<boolean>) {
+  return db.selectFrom('device as d').where('d.project_id', '=', projectId).where(condition)
+}
+
+/**
+ * Reads a page whose rows PostgreSQL has to sort or count, with `read`. It gets a query for the ids alone, and the fields of the page's rows
+ * are read after it: PostgreSQL evaluates fields that it thinks cheap, such as labels while few devices have any, before the limit, for each of
+ * 100,000 devices. The whole list, without `limit`, is read at once.
+ */
+async function readIdsFirst(
+  db: Db,
+  input: Input,
+  read: (query: AnyQuery<Pick<DeviceRow, 'deviceId'>>) => Promise<Page>,
+): Promise<DevicePage> {
+  const { projectId, filter, limit } = input
+  if (limit === undefined) return (await read(await devicesQuery(db, input))) as DevicePage
+  const matching = matchingQuery(db, projectId, await matchesFilter(db, filter, projectId))
+  const { rows, ...page } = await read(matching.select('d.device_id as deviceId') as never)
+  const ids = rows.map(row => row.deviceId)
+  if (ids.length === 0) return { rows: [], ...page }
+  const query = await devicesQuery(db, { ...input, filter: undefined })
+  const found = await query.where(sql<boolean>`d.device_id = any (${ids}::text[])`).execute()
+  const byId = new Map(found.map(row => [row.deviceId, row]))
+  return { ...page, rows: ids.flatMap(id => byId.get(id) ?? []) }
 }
 
 function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<unknown> {
@@ -100,7 +124,11 @@ function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<u
   return DEVICE_FIELDS[name].type === 'time' ? sql`${value}::text` : value
 }
 
-type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
+// Kysely's builder is invariant in the joined tables, which do not matter here.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyQuery<Row> = SelectQueryBuilder<any, any, Row>
+type Page<Row = Pick<DeviceRow, 'deviceId'>> = { rows: Row[]; nextCursor?: string; total?: number }
+type DevicePage = Page<DeviceRow>
 
 /**
  * Reads a page of the devices of a project that match a filter. PostgreSQL cancels a filtered page, and a page in a sort order without
@@ -155,11 +183,10 @@ function isFiltered(filter: Partial<NonNullable<Input['filter']>> = {}): boolean
 /** Page in a sort order that an index of `device` provides. */
 async function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
-  const query = await devicesQuery(db, input)
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
   // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}
-  const counting = isFiltered(others) ? 'along' : true
+  const counting = isFiltered(others) ? ('along' as const) : true
   // A small page without filter, sorted by first seen, comes from an index. It is fast enough for the connection for look-ups, which
   // all requests share.
   const isLookUp =
@@ -167,23 +194,24 @@ async function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
     columns.length === 0 &&
     FIRST_SEEN_ORDERS.includes(page.sort) &&
     (page.limit ?? Infinity) <= MAX_LOOK_UP
-  return queryPage(
-    query,
-    {
-      ...page,
-      countTotal: countTotal === false ? 'whole' : counting,
-      lookUpIn: isLookUp ? db : undefined,
-    },
-    SORTS,
-    sql`d.device_id`,
-    'firstSeen',
-  )
+  const options = {
+    ...page,
+    countTotal: countTotal === false ? ('whole' as const) : counting,
+    lookUpIn: isLookUp ? db : undefined,
+  }
+  const id = sql`d.device_id`
+  if (isFiltered(others))
+    return readIdsFirst(db, input, query => queryPage(query, options, SORTS, id, 'firstSeen'))
+  return queryPage(await devicesQuery(db, input), options, SORTS, id, 'firstSeen')
 }
 
 /** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
 async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
+  return readIdsFirst(db, input, query => scannedPage(db, query, input))
+}
+
+async function scannedPage<Row>(db: Db, query: AnyQuery<Row>, input: PageInput): Promise<Page<Row>> {
   const { countTotal, ...page } = input
-  const query = await devicesQuery(db, input)
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
   const isByVersion = sort === 'currentVersion' || sort === '-currentVersion'
