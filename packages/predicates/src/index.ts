@@ -40,6 +40,6 @@ export {
   nameByPattern,
   readNamePattern,
 } from './name-pattern.ts'
-export { printPredicate } from './print-text.ts'
-export { PredicateTextError, readPredicate } from './read-text.ts'
+export { KEYWORDS, printPredicate } from './print-text.ts'
+export { nearest, PredicateTextError, readPlaced, readPredicate } from './read-text.ts'
 export { MAX_REQUIREMENT_LENGTH, readRequirement } from './version-requirement.ts'
