@@ -78,7 +78,7 @@ const OPERATION = [
  */
 const JOURNEYS = [
   'e2e/{approvals,bulk-labels,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
-  'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,failed-queries}.test.ts',
+  'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,device-views,failed-queries}.test.ts',
   'e2e/{strange-answers,keyboard,labels,lists,loading,logs,outside-look,palette,projects-overview,releases,repositories,settings-forms}.test.ts',
   'e2e/{specification-texts,specified-controls,true-screens}.test.ts',
 ]

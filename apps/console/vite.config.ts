@@ -122,6 +122,12 @@ export default defineConfig({
               minShareCount: 2,
               priority: 1,
             },
+            // The list of devices and the parts that it loads later share these.
+            {
+              name: 'list',
+              test: /pages\/devices\/list\/(all-devices-input|attention|column-ids|column-view|columns\.module)|predicates\/src\/device-fields/,
+              minShareCount: 2,
+            },
             {
               name: 'device',
               test: /pages\/devices\/(detail\/(?!timeline\/)|shared\/use-proxy-link|SameError|tab-row|next-steps)|pages\/approvals\/shared\//,

@@ -7,7 +7,7 @@ import { project } from '../projects/routes.ts'
 import type { deviceSearch } from './detail/device-search.ts'
 import type { eventsSearch } from './detail/timeline/EventsPage.tsx'
 import type { timelineSearch } from './detail/timeline/TimelinePage.tsx'
-import { allDevicesInput } from './list/all-devices-input.ts'
+import { allDevicesInput, viewsInput } from './list/all-devices-input.ts'
 import type { devicesSearch } from './shared/device-search.ts'
 
 const devices = createRoute({
@@ -21,6 +21,7 @@ const devices = createRoute({
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
     void queryClient.prefetchQuery(actionQuery('users_GetView', { projectId }))
+    void queryClient.prefetchQuery(actionQuery('views_Query', viewsInput(projectId)))
   },
   component: lazyPage(() => import('./list/DevicesPage.tsx'), 'DevicesPage'),
 })
