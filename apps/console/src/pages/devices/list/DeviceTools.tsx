@@ -110,7 +110,7 @@ export function DeviceTools({
   const [isText, setText] = useState(false)
   const views = useActionState('views_Query', viewsInput(projectId)).data?.views
   const hasTabs = views?.some(({ isInRow }) => isInRow)
-  const lineShown = where || isText || search.view
+  const lineShown = where || isText || (search.view && !opened?.isGone)
   useShortcut('f', 'Add a condition', () => setPanel('condition'))
   useShortcut('F', 'Conditions as text', () => setText(true))
   const { limit: _, ...whole } = input

@@ -60,13 +60,13 @@ export function PredicateBox({
   const names = useUnknownNames(projectId, where)
   const unknown = names?.[0]
   const isSettled = settled === draft
-  const shownProblem = isSettled ? problem : undefined
-  const shownUnknown = isSettled ? unknown : undefined
-
   const place = cursor === undefined || isClosed ? undefined : placeInText(draft, cursor)
   const suggestions = useSuggestions(projectId, place)
   const options = place && isDue(place) ? (suggestions?.options ?? []).filter(isNew) : []
   const isOpen = options.length > 0
+  // While something is suggested, the text may lack its end, and a name its last letters.
+  const shownProblem = isSettled && !(isOpen && problem?.found === 'the end') ? problem : undefined
+  const shownUnknown = isSettled && !isOpen ? unknown : undefined
   const shownActive = active === undefined ? undefined : Math.min(active, options.length - 1)
 
   /** What begins a condition is suggested after two letters, and what joins conditions after one, unless Ctrl and Space ask for it. */
