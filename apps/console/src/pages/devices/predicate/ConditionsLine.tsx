@@ -73,6 +73,7 @@ export function ConditionsLine({
             deviceCount={deviceCount}
             text={where?.text ?? ''}
             isWrong={where?.problem !== undefined}
+            takesFocus={isText}
             onChange={onWhere}
             onLeave={() => {
               focusHeading()

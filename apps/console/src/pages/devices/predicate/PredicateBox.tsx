@@ -24,6 +24,8 @@ type PredicateBoxProps = {
   onChange: (text: string | undefined, shown: readonly string[]) => void
   /** Called when Escape is pressed and no suggestions are open. */
   onLeave: () => void
+  /** Whether the box takes the focus, because a person has asked for it. */
+  takesFocus: boolean
 }
 
 /** Pause in typing, in milliseconds, after which a text without an error takes effect. */
@@ -37,13 +39,16 @@ export function PredicateBox({
   isWrong,
   onChange,
   onLeave,
+  takesFocus,
 }: PredicateBoxProps) {
   const [draft, setDraft] = useState(text)
-  // Text that this box has applied last. Another text comes from elsewhere, such as a view, and replaces the draft.
+  // A text that this box has applied arrives later, when a person may have typed on. Another text comes from elsewhere, such as a view, and
+  // replaces the draft.
   const [applied, setApplied] = useState(text)
-  if (applied !== text) {
-    setApplied(text)
-    if (draft.trim() !== text) setDraft(text)
+  const [before, setBefore] = useState(text)
+  if (before !== text) {
+    setBefore(text)
+    if (text !== applied) setDraft(text)
   }
   const [cursor, setCursor] = useState<number>()
   const [active, setActive] = useState<number>()
@@ -92,10 +97,11 @@ export function PredicateBox({
   useEffect(applySettled, [settled, names?.length])
 
   useEffect(() => {
+    if (!takesFocus) return
     const element = box.current!
     element.focus()
     element.setSelectionRange(element.value.length, element.value.length)
-  }, [])
+  }, [takesFocus])
 
   function type(next: string, at: number) {
     setDraft(next)

@@ -45,7 +45,7 @@ it.each<[string, (string | string[])[]]>([
     'property["dev.nexigon.ota.status"].state = "failed"',
     ['property["dev.nexigon.ota.status"].state is failed'],
   ],
-  ['device.version satisfies ">=2.0.0"', ['Version is a version >=2.0.0']],
+  ['device.version satisfies ">=2.0.0"', ['Version meets >=2.0.0']],
   ['device.lastSeen > 7 d ago and load <= 4', ['Last seen is less than 7 d ago', 'load is at most 4']],
 ])('shows %s in the form', (text, words) => {
   expect(inWords(text)).toEqual(words)

@@ -109,7 +109,7 @@ export const OPERATORS: readonly { value: Operator; label: string; takes?: Takes
   { value: 'greater', label: 'is greater than', takes: 'number' },
   { value: 'atMost', label: 'is at most', takes: 'number' },
   { value: 'atLeast', label: 'is at least', takes: 'number' },
-  { value: 'satisfies', label: 'is a version', takes: 'text' },
+  { value: 'satisfies', label: 'meets', takes: 'text' },
   { value: 'exists', label: 'is there' },
   { value: 'absent', label: 'is not there' },
 ]

@@ -29,7 +29,8 @@ type OpenViewProps = {
 export function OpenView({ projectId, viewId, isBare, order, opened, onOpen, onSearch }: OpenViewProps) {
   const { data, error, refetch } = useActionState('views_Get', { projectId, viewId })
   const view = data?.result === 'Found' ? data.view : undefined
-  const isRefused = error instanceof ActionError && error.kind === 'Forbidden'
+  // A link may name an id that is none.
+  const isRefused = error instanceof ActionError && (error.kind === 'Forbidden' || error.kind === 'Invalid')
   const isGone = data?.result === 'Deleted' || isRefused
   const open = useEffectEvent(() => {
     if (view && isBare) {
@@ -39,9 +40,11 @@ export function OpenView({ projectId, viewId, isBare, order, opened, onOpen, onS
     if (opened?.viewId === viewId) return
     if (view) onOpen({ viewId, columns: columnsOf(view) })
     else if (isGone) onOpen({ viewId, isGone: true })
+    // The address has a filter of its own.
+    else if (error && !isBare) onOpen({ viewId })
   })
   // biome-ignore lint/correctness/useExhaustiveDependencies: runs when another view, or its answer, arrives
-  useEffect(open, [viewId, isBare, view !== undefined, isGone, opened?.viewId])
+  useEffect(open, [viewId, isBare, view !== undefined, isGone, error, opened?.viewId])
 
   const leave = (
     <Button size="sm" onClick={() => onSearch({ view: undefined })}>
