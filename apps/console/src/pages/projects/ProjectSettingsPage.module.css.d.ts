@@ -1,4 +1,0 @@
-declare const styles: {
-  readonly periods: string
-}
-export default styles
