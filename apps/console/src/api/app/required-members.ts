@@ -64,9 +64,12 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
   projects_QueryLabelKeys: '{keys[key deviceCount valueCount] keyCount}',
   projects_QueryLabelValues: '{values[value deviceCount] valueCount}',
   devices_GetBulkCounts: '{}',
+  devices_GetBulkPreview:
+    '{bulkActionId itemCount changeCount connectedCount leftOutCount first[deviceId isConnected changes[]] excluded[reason deviceCount first[deviceId]] sharedNameCount problems?[problem rowCount first[row key problem]]}',
+  devices_QueryBulkImportProblems: '{rows[row key problem]}',
   devices_GetBulkAction:
-    '{bulkActionId kind status userId createdAt itemCount succeededCount skippedCount failedCount connectedCount tokenCount addressCount}',
-  devices_QueryBulkActionItems: '{items[deviceId actor?{actor} exists isConnected]}',
+    '{bulkActionId kind status userId createdAt itemCount succeededCount skippedCount failedCount reasons?[reason itemCount] remove?[] connectedCount tokenCount addressCount}',
+  devices_QueryBulkActionItems: '{items[deviceId actor?{actor} exists isConnected changes?[]]}',
   repositories_GetDetails:
     '{repositoryId organizationId name displayName publicName visibility packageCount versionCount assetCount}',
   repositories_GetFollowers: '{deviceCount projectCount}',
@@ -94,6 +97,8 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
     '{versionId packageId reportedAs newer?{versionId name} before?{versionId name} counts?{deviceCount runs installs fails others unknown} projects[projectId organizationId name counts?{deviceCount runs installs fails others unknown}] projectCount countedProjectCount failures[deviceCount projects[projectId deviceCount] versions[version deviceCount]] otherFailures?{reasonCount deviceCount} tags[tag locked version{versionId name} followers?{deviceCount connectedCount projects[projectId deviceCount]} before?{versionId name path}] moves[tag at isHere] series?{from stepSecs counts[] compared?{versionId name counts[]}}}',
   views_Query: '{views[viewId name conditions{} columns?[] isShared isInRow mayChange createdAt changedAt]}',
   views_Get: '{result}',
+  events_Query: '{events[messageId type timestamp position data cursor] cursor}',
+  events_GetFeed: '{isOn}',
   instance_GetStatistics: '{users projects devices}',
   instance_GetHealth:
     '{checkedAt problems[kind level] people{value?{administrators organizations}} nodes{value?[nodeId name uptimeSecs facts?{version connections eventsPerSec disk?{freeBytes totalBytes} certificates?[names[] endsAt] bus?{kind} backup?{takenAt state} retiredSettings?[]}]} events{value?{perSec dayCount bins[startsAt perSec]}} database{value?{version sizeBytes parts[name sizeBytes] days[day sizeBytes] connections maxConnections}} jobs{value?{failedCount}} seals{value?{}} backup{value?{last?{takenAt sizeBytes isVerified file?{path state}}}}}',

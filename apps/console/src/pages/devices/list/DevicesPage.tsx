@@ -1,5 +1,4 @@
 import { ActionError, MAX_MARKED_DEVICES } from '@muster/actions/client'
-import { LABELS } from '@muster/predicates'
 import { useQueryClient } from '@tanstack/react-query'
 import { useMatch, useNavigate, useParams } from '@tanstack/react-router'
 import { lazy, type ReactNode, Suspense, useEffect, useMemo, useState } from 'react'
@@ -184,6 +183,11 @@ function Devices({ projectId }: { projectId: string }) {
     const { sort: _, ...others } = view
     changeView(others)
     change({ where, sort: undefined })
+  }
+  const filterByLabel = async (key: string, value: string) => {
+    const { withLabel } = await loadCode(() => import('../predicate/edit-where.ts'))
+    const edit = withLabel(where, key, value)
+    changeWhere(edit.text, edit.where.shown)
   }
   const clearFilter = () => change(NO_FILTER)
 
@@ -376,11 +380,7 @@ function Devices({ projectId }: { projectId: string }) {
               selection={selection}
               isSelecting={isSelecting || hasSelection}
               onSelecting={() => setSelecting(true)}
-              onLabel={(key, value) => {
-                const property = `${LABELS}.${key}`
-                const others = conditions.filter(one => one.property !== property)
-                changeConditions([...others, { property, operator: 'equals', value }])
-              }}
+              onLabel={filterByLabel}
             >
               {columnCount =>
                 insteadOfRows(list, isWaiting, columnCount, () => (

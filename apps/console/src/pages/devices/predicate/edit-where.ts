@@ -1,5 +1,5 @@
-import { type JsonExpr, printPredicate } from '@muster/predicates'
-import { type Item, type Leaf, writeItems } from './items.ts'
+import { type JsonExpr, LABELS, printPredicate } from '@muster/predicates'
+import { type Item, type Leaf, leafOf, writeItems } from './items.ts'
 import { readWhere, type Where, whereOfItems } from './read-where.ts'
 
 /** Place of a condition in the form: its index, or the index of its group, a dot, and its index there. */
@@ -26,6 +26,17 @@ export function withLeaf(where: Where = EMPTY, place: Place | undefined, leaf: L
   }
   const before = where.filter.predicate
   return before ? ofExpr({ kind: 'And', exprs: [before, leaf.expr] }) : editOf([leaf], isText)
+}
+
+/** Finds the devices with a label, instead of those with another value of its key. */
+export function withLabel(where: Where = EMPTY, key: string, value: string): Edit {
+  const property = `${LABELS}.${key}`
+  const index = where.items?.findIndex(item => !('any' in item) && item.condition.property === property) ?? -1
+  return withLeaf(
+    where,
+    index === -1 ? undefined : String(index),
+    leafOf({ property, operator: 'equals', value }),
+  )
 }
 
 /** Removes the condition at a place of the form. */
