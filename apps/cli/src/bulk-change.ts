@@ -86,7 +86,7 @@ async function watch(
   bulkActionId: string,
   skipped: number,
 ): Promise<State> {
-  const { invoke, signal } = context
+  const { invoke, signal, err } = context
   const read = () =>
     retry(() => invoke(command, 'devices_GetBulkAction', { projectId, bulkActionId }), signal)
   let state = await read()
@@ -103,6 +103,10 @@ async function watch(
     shown.end(state.status.toLowerCase())
   } finally {
     progress.stop()
+    if (signal.aborted)
+      err(
+        `The hub works on. To stop it: muster actions devices_CancelBulkAction --project-id ${projectId} --bulk-action-id ${bulkActionId}\n`,
+      )
   }
   return state
 }

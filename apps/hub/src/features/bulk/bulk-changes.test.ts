@@ -14,6 +14,7 @@ import {
   until,
 } from '@muster/testkit'
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest'
+import { loadConfig } from '../../platform/config/config.ts'
 
 let hub: TestHub
 let owner: TestUser
@@ -328,6 +329,24 @@ describe('labels of several devices', () => {
     expect(await failed(previewLabels(byIds(...deviceIds), { site: 'x' }))).toMatchObject({ kind: 'Invalid' })
   })
 
+  it('skip a device whose budget of writes is used up', async () => {
+    const { limits } = loadConfig({})
+    await using small = await testHub({ limits: { ...limits, 'device-property-bytes-per-hour': 5000 } })
+    const person = await small.user()
+    const project = await small.project(person, await small.organization(person))
+    const full = await deviceRow(small, project)
+    const set = Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`key-${at}`, 'x'.repeat(200)]))
+    const ids = { projectId: project, selection: byIds(full) }
+    const { bulkActionId } = await person.invoke('devices_CreateBulkLabels', { ...ids, set })
+    await person.invoke('devices_StartBulkChange', { projectId: project, bulkActionId })
+    expect(await person.invoke('devices_GetBulkAction', { projectId: project, bulkActionId })).toMatchObject({
+      succeededCount: 0,
+      reasons: [{ reason: 'OverLimit', itemCount: 1 }],
+    })
+    const { rows } = await small.pool.query('select from device_property where device_id = $1', [full])
+    expect(rows).toEqual([])
+  })
+
   it('with nothing to do are not started', async () => {
     const [one] = await devices(1)
     await setLabels(one!, { site: 'x' })
@@ -373,12 +392,14 @@ describe('a user token', () => {
     await invoke('devices_CancelBulkAction', { projectId, bulkActionId: renamed.bulkActionId })
     expect(await failed(start(renamed.bulkActionId))).toMatchObject({ kind: 'Invalid' })
     const deletion = await owner.invoke('devices_CreateBulkDeletion', { projectId, selection })
-    for (const refused of [
-      invoke('devices_CreateBulkDeletion', { projectId, selection }),
-      invoke('devices_CancelBulkAction', { projectId, bulkActionId: deletion.bulkActionId }),
-      invoke('devices_StartBulkChange', { projectId, bulkActionId: deletion.bulkActionId }),
-    ])
-      expect(await failed(refused)).toMatchObject({ kind: 'Forbidden' })
+    const refused = await Promise.all(
+      [
+        invoke('devices_CreateBulkDeletion', { projectId, selection }),
+        invoke('devices_CancelBulkAction', { projectId, bulkActionId: deletion.bulkActionId }),
+        invoke('devices_StartBulkChange', { projectId, bulkActionId: deletion.bulkActionId }),
+      ].map(failed),
+    )
+    for (const error of refused) expect(error).toMatchObject({ kind: 'Forbidden' })
   })
 
   it('keeps previews that programs make at once, up to five', async () => {
@@ -414,6 +435,12 @@ describe('a user token', () => {
     await session.query('begin')
     await session.query('select from bulk_action where bulk_action_id = $1 for update', [bulkActionId])
     const started = invoke('devices_StartBulkChange', { projectId, bulkActionId })
+    await until('the start waits for the lock', async () => {
+      const { rows } = await hub.pool.query(
+        `select from pg_stat_activity where wait_event_type = 'Lock' and query like '%"bulk_action"%for update%'`,
+      )
+      return rows.length > 0
+    })
     await hub.pool.query(`delete from user_token where user_id = $1`, [owner.userId])
     await session.query('commit')
     await started

@@ -39,7 +39,12 @@ async function applyPortion(work: PortionWork, items: readonly BulkItem[]): Prom
   const { tx } = work
   const planned = items.map(item => ({ item, changes: item.change as Change[] }))
   const names = await readNames(tx, planned)
-  const labels = await lockLabels(tx, labelled(planned), withNewLabels(planned, names))
+  // Known before labels are locked, because a device that is skipped gets no empty property.
+  const full = new Set(
+    planned.flatMap(({ item, changes }) => (hasRoom(work, item.deviceId, changes) ? [] : [item.deviceId])),
+  )
+  const withRoom = planned.filter(({ item }) => !full.has(item.deviceId))
+  const labels = await lockLabels(tx, labelled(planned), withNewLabels(withRoom, names))
   const results = new Map<number, ItemResult>()
   const due: Due[] = []
   const changed: BulkItem[] = []
@@ -50,7 +55,7 @@ async function applyPortion(work: PortionWork, items: readonly BulkItem[]): Prom
     if (left.length === 0) results.set(position, skipped('AlreadySet'))
     else if (left.some(({ label, before }) => valueIn(marks, label) !== before)) changed.push(item)
     else if (labelCountAfter(left, marks) > MAX_LABELS) results.set(position, skipped('TooManyLabels'))
-    else if (!hasRoom(work, deviceId, left)) results.set(position, skipped('OverLimit'))
+    else if (full.has(deviceId)) results.set(position, skipped('OverLimit'))
     else due.push({ item, changes, marks, left })
   }
   for (const [position, past] of await pastChanges(tx, changed))
@@ -110,9 +115,9 @@ async function readNames(tx: Tx, planned: readonly Planned[]): Promise<Map<strin
 function hasRoom(
   { writeBudgets, organizationId, projectId }: PortionWork,
   deviceId: string,
-  left: readonly Change[],
+  changes: readonly Change[],
 ): boolean {
-  const set = left.flatMap(({ label, after }) =>
+  const set = changes.flatMap(({ label, after }) =>
     label === undefined || after === undefined ? [] : [[label, after]],
   )
   if (set.length === 0) return true
