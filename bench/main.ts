@@ -22,6 +22,7 @@ import { overload } from './overload.ts'
 import { paint } from './paint.ts'
 import { people } from './people.ts'
 import { releases } from './releases.ts'
+import { returns } from './returns.ts'
 import { sizes } from './sizes.ts'
 import { smoke } from './smoke.ts'
 import { soak } from './soak.ts'
@@ -51,6 +52,7 @@ const BENCHES: Record<string, Bench> = {
   faults: { run: faults, limitMinutes: 15 },
   lists: { run: lists, limitMinutes: 15 },
   releases: { run: releases, limitMinutes: 10 },
+  returns: { run: returns, limitMinutes: 10 },
   sizes: { run: sizes, limitMinutes: 10 },
   bulk: { run: bulk, limitMinutes: 10 },
   'bulk-labels': { run: bulkLabels, limitMinutes: 10 },
