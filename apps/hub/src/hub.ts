@@ -284,6 +284,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     silenceSecs: config.proxySilenceSecs,
   })
   const blobUrls = new BlobUrls(key, publicUrl)
+  const secretBox = new SecretBox(key, previousKey)
   const mailer = stack.use(
     new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
   )
@@ -299,8 +300,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const blobs = await openBlobs({
     config,
-    key,
-    previousKey,
+    box: secretBox,
     urls: blobUrls,
     shares,
     databaseShares,
@@ -335,6 +335,11 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     firstPassword,
     proxy: { hosts, tokens, publicUrl },
     blobs,
+    secretBox,
+    outbound: {
+      webhooks: new GuardedHttpClient(config.webhooksAllow, { denied: config.outboundDeny, needsTls: true }),
+      otlp: new GuardedHttpClient(config.otlpAllow, { denied: config.outboundDeny, needsTls: true }),
+    },
     signup: config.signup,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },
     limits: config.limits,
@@ -546,14 +551,12 @@ async function listening(
  */
 async function openBlobs({
   config,
-  key,
-  previousKey,
+  box,
   ...rest
-}: { config: Config; key: InstanceKey; previousKey: InstanceKey | undefined } & Pick<
+}: { config: Config; box: SecretBox } & Pick<
   BlobsOptions,
   'urls' | 'shares' | 'databaseShares' | keyof CommandParts
 >): Promise<Blobs> {
-  const box = new SecretBox(key, previousKey)
   const stores = new ObjectStores(
     box,
     new GuardedHttpClient(config.outboundAllow, { denied: config.outboundDeny }),

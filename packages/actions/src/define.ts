@@ -44,6 +44,7 @@ type ResourceIds = {
   deploymentToken: 'deployment_id'
   device: 'd'
   certificate: 'd_c'
+  webhook: 'wh'
 }
 
 export type ResourceKind = keyof ResourceIds

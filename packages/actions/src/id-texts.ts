@@ -45,6 +45,7 @@ const RAW_LENGTH = {
   d_block: FLAT_LENGTH,
   bulk: FLAT_LENGTH,
   view: FLAT_LENGTH,
+  wh: FLAT_LENGTH,
   u_sk: SECRET_LENGTH,
   u_session_sk: SECRET_LENGTH,
   deployment: SECRET_LENGTH,

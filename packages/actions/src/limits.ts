@@ -96,6 +96,12 @@ export const MAX_FILENAME_LENGTH = 256
 /** Longest part of a file's path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255
 
+/** Longest address of a webhook or collector, in characters. */
+export const MAX_ADDRESS_LENGTH = 2048
+/** Longest template of a webhook, in characters. */
+export const MAX_TEMPLATE_LENGTH = 20 * 1024
+/** Hours for which the former secret of a webhook signs too after a change. */
+export const FORMER_SECRET_HOURS = 24
 /** Maximum number of types of messages that a webhook or a reader of the feed of events names. */
 export const MAX_EVENT_TYPES = 100
 /** Maximum number of events in one answer of the feed of events. */

@@ -79,6 +79,7 @@ export const owners: Owners = {
   ...organizations.owners,
   ...projects.owners,
   ...repositories.owners,
+  ...webhooks.owners,
 }
 
 /** Makes the services of all features. A missing one does not compile. */

@@ -1,8 +1,10 @@
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isConnectionError } from '../../platform/database/client/errors.ts'
+import type { LimitValues } from '../../platform/limits/limits.ts'
 import type { LiveHub } from '../../platform/live/live-hub.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
+import { PROBE_AFTER } from './delivery-state.ts'
 
 /** Interval in milliseconds at which a node looks for messages that other nodes have committed. */
 const EVERY_MS = 1_000
@@ -21,6 +23,7 @@ export type Position = { organizationId: string; position: number }
  */
 export class Dispatcher implements AsyncDisposable {
   readonly #db: Db
+  readonly #limits: LimitValues
   readonly #live: LiveHub
   readonly #log: Logger
   readonly #listeners: ((positions: readonly Position[]) => void)[] = []
@@ -32,8 +35,9 @@ export class Dispatcher implements AsyncDisposable {
   /** Monotonic time before which a node without readers does not look again, in milliseconds. */
   #idleUntilMs = 0
 
-  constructor({ db, live, log }: { db: Db; live: LiveHub; log: Logger }) {
+  constructor({ db, live, limits, log }: { db: Db; live: LiveHub; limits: LimitValues; log: Logger }) {
     this.#db = db
+    this.#limits = limits
     this.#live = live
     this.#log = log
   }
@@ -89,7 +93,7 @@ export class Dispatcher implements AsyncDisposable {
     const numbered = await this.#db.transaction().execute(async tx => {
       const { rows: locks } = await sql<{ isFree: boolean }>`
         select pg_try_advisory_xact_lock(hashtext('muster.outbox')) as "isFree"`.execute(tx)
-      return locks[0]!.isFree ? numberMessages(tx, BATCH) : []
+      return locks[0]!.isFree ? numberMessages(tx, BATCH, this.#limits['webhook-waiting-messages']) : []
     })
     if (numbered.length > 0) for (const listener of this.#listeners) listener(numbered)
     return numbered.reduce((sum, { count }) => sum + count, 0)
@@ -105,10 +109,15 @@ export class Dispatcher implements AsyncDisposable {
 }
 
 /**
- * Gives the next positions of their organizations to up to `limit` messages, in the order of their times. The caller holds the lock of
+ * Gives the next positions of their organizations to up to `limit` messages, in the order of their times, and makes a delivery for each webhook
+ * that wants them. Beyond `maxWaiting` waiting messages of a webhook, further ones are counted as dropped. The caller holds the lock of
  * dispatchers, in an earlier statement, so that this one sees what the dispatcher before has committed.
  */
-async function numberMessages(tx: Tx, limit: number): Promise<(Position & { count: number })[]> {
+async function numberMessages(
+  tx: Tx,
+  limit: number,
+  maxWaiting: number,
+): Promise<(Position & { count: number })[]> {
   const { rows } = await sql<Position & { count: number }>`
     with fresh as materialized (
       select created_at, message_id, organization_id,
@@ -126,7 +135,25 @@ async function numberMessages(tx: Tx, limit: number): Promise<(Position & { coun
         from fresh f join counts c on c.organization_id = f.organization_id
         join counted p on p.organization_id = f.organization_id
        where o.created_at = f.created_at and o.message_id = f.message_id
-      returning o.organization_id, o.position)
+      returning o.organization_id, o.project_id, o.message_id, o.created_at, o.type, o.position),
+    targets as (
+      select w.webhook_id, n.message_id, n.created_at, n.type, n.position,
+             row_number() over (partition by w.webhook_id order by n.position) as nth
+        from numbered n join webhook w on w.organization_id = n.organization_id and w.is_enabled
+         and (w.project_id is null or w.project_id = n.project_id)
+         and (w.types is null or n.type = any (w.types) or split_part(n.type, '.', 1) || '.*' = any (w.types))),
+    made as (
+      insert into webhook_delivery (webhook_id, message_id, created_at, type, position)
+      select t.webhook_id, t.message_id, t.created_at, t.type, t.position
+        from targets t join webhook_queue q on q.webhook_id = t.webhook_id and q.waiting + t.nth <= ${maxWaiting}
+      on conflict do nothing returning webhook_id),
+    queued as (
+      update webhook_queue q set waiting = q.waiting + t.made, dropped = q.dropped + t.wanted - t.made,
+             due_at = case when q.failures >= ${PROBE_AFTER} then coalesce(q.due_at, now()) else least(q.due_at, now()) end
+        from (select t.webhook_id, count(*)::int as wanted,
+                     (select count(*)::int from made m where m.webhook_id = t.webhook_id) as made
+                from targets t group by t.webhook_id) t
+       where q.webhook_id = t.webhook_id)
     select organization_id as "organizationId", max(position) as position, count(*)::int as count
       from numbered group by organization_id`.execute(tx)
   return rows

@@ -14,7 +14,7 @@ const MAX_ANSWER_BYTES = 4 * 1024 * 1024
 type Feed = { epoch: string; from: number; last: number; removed: number }
 
 /** Which events of a feed a reader wants. */
-export type FeedQuery = {
+type FeedQuery = {
   organizationId: string
   projectId?: string | undefined
   types?: readonly string[] | undefined
@@ -119,11 +119,8 @@ export async function lockReader(tx: Tx, organizationId: string): Promise<void> 
 }
 
 /** Makes the trigger copy the events of an organization exactly while something reads them. */
-export async function copyIfRead(tx: Tx, organizationId: string): Promise<void> {
-  await sql`
-    update outbox_reader set is_copied = feed_epoch is not null where organization_id = ${organizationId}`.execute(
-    tx,
-  )
+async function copyIfRead(tx: Tx, organizationId: string): Promise<void> {
+  await sql`select refresh_outbox_reader(${organizationId})`.execute(tx)
 }
 
 function wrongCursor(found: string, status: 400 | 410): ActionError {
