@@ -1,6 +1,7 @@
 // Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
 // clients, the console's tables of words, live queries and required members, the types of CSS Modules, the API documents, the tables of audit
-// events, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+// events, types of messages, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if
+// a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -12,7 +13,7 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
-import { type AuditEvent, auditEventsIn, auditEventsMarkdown } from './audit-events.ts'
+import { type AuditEvent, auditEventsIn, auditEventsMarkdown, messageTypesMarkdown } from './audit-events.ts'
 import { consoleTables } from './console-tables.ts'
 import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
@@ -61,6 +62,10 @@ async function generate(): Promise<void> {
   await put(
     'docs/api.md',
     withTable('docs/api.md', await textOf('docs/api.md'), 'events', auditEventsMarkdown(events)),
+  )
+  await put(
+    'docs/webhooks.md',
+    withTable('docs/webhooks.md', await textOf('docs/webhooks.md'), 'types', messageTypesMarkdown(events)),
   )
   await put(
     'docs/operating.md',

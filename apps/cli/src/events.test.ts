@@ -1,4 +1,7 @@
+import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type Muster, muster, type TestHub, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, expect, it } from 'vitest'
@@ -8,7 +11,7 @@ let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let cli: Muster
 
 beforeAll(async () => {
-  hub = await testHub()
+  hub = await testHub({ webhooksAllow: ['127.0.0.0/8'] })
   fleet = await hub.fleet()
   cli = await muster({ MUSTER_HUB: hub.url, MUSTER_TOKEN: await hub.userToken(fleet.owner) })
 })
@@ -79,4 +82,52 @@ it('prints a line for people', async () => {
   child.kill('SIGINT')
   await ended
   expect(out()).toMatch(/^\d{4}-\S+Z {2}events\.FeedChanged {2}\{"isOn":true,.*\}$/m)
+})
+
+it('makes, tests, replays and deletes a webhook', async () => {
+  let status = 500
+  const server = createServer((request, response) =>
+    request.resume().on('end', () => response.writeHead(status).end('answer')),
+  )
+  await once(server.listen(0, '127.0.0.1'), 'listening')
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/hook`
+  const { organizationId } = fleet
+  const create = [
+    'webhooks',
+    'create',
+    organizationId,
+    'Tickets',
+    '--url',
+    url,
+    '--types',
+    'projects.NameChanged',
+  ]
+  expect(await cli.run(create)).toMatchObject({
+    code: 1,
+    err: expect.stringMatching(/Answered 500 after \d+ ms\. "answer" Use --no-test/),
+  })
+  status = 200
+  const made = await cli.run(create)
+  expect(made).toMatchObject({ code: 0, out: expect.stringMatching(/^wh_\w{22}\nwhsec_\S{44}\n$/) })
+  const webhookId = made.out.split('\n')[0]!
+  expect((await cli.run(['webhooks', 'test', webhookId])).out).toMatch(
+    /^Answered 200 after \d+ ms\. "answer"\n$/,
+  )
+  await rename('webhook')
+  const log = await until('it is delivered', async () => {
+    const rows = await cli.json<{ messageId: string; type: string }[]>('webhooks', 'log', webhookId)
+    return rows.find(({ type }) => type === 'projects.NameChanged')
+  })
+  expect((await cli.run(['webhooks', 'replay', webhookId, log.messageId])).out).toBe('It is sent again.\n')
+  expect(
+    (await cli.run(['webhooks', 'replay', webhookId, '--failed-since', '2026-01-01T00:00:00Z'])).out,
+  ).toContain(': 0')
+  expect((await cli.run(['webhooks', 'rotate', webhookId])).out).toMatch(/^whsec_/)
+  expect((await cli.run(['webhooks', 'off', webhookId])).out).toBe('Turned off.\n')
+  expect(await cli.json('webhooks', 'list', organizationId)).toMatchObject([
+    { webhookId, state: 'Off', types: ['projects.NameChanged'] },
+  ])
+  expect((await cli.run(['webhooks', 'start', webhookId, 'send'])).out).toBe('Started.\n')
+  expect((await cli.run(['webhooks', 'delete', webhookId])).out).toBe('Deleted.\n')
+  server.close()
 })
