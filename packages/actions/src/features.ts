@@ -196,7 +196,21 @@ export type FeatureActions = {
   software: 'projects_GetSoftware' | 'repositories_GetVersionUsage' | 'repositories_QueryPackageUsage'
   timeline: 'devices_QueryTimeline'
   views: 'views_Create' | 'views_Delete' | 'views_Get' | 'views_Query' | 'views_Set'
-  webhooks: 'events_GetFeed' | 'events_Query' | 'events_SetFeed'
+  webhooks:
+    | 'webhooks_Create'
+    | 'webhooks_Delete'
+    | 'webhooks_GetDetails'
+    | 'events_GetFeed'
+    | 'webhooks_Query'
+    | 'webhooks_QueryAttempts'
+    | 'events_Query'
+    | 'webhooks_ResendFailed'
+    | 'webhooks_ResendMessage'
+    | 'webhooks_ResetSecret'
+    | 'webhooks_Set'
+    | 'events_SetFeed'
+    | 'webhooks_StartDelivery'
+    | 'webhooks_Test'
 }
 
 /** Names of the background jobs of each feature of the hub. */
@@ -223,7 +237,7 @@ export type FeatureJobs = {
   organizations: 'organizations_SendInvitationEmail'
   repositories: 'repositories_SweepBlobs'
   software: 'projects_SampleSoftware'
-  webhooks: 'webhooks_MaintainOutbox'
+  webhooks: 'webhooks_MaintainOutbox' | 'webhooks_SendOffEmail'
 }
 
 /** Data of the audit events of each feature of the hub, by the name of the event. */
@@ -447,6 +461,44 @@ export type FeatureEvents = {
   }
   webhooks: {
     events_FeedChanged: { organizationId: string; isOn: boolean }
+    webhooks_Created: {
+      organizationId: string
+      projectId?: string
+      webhookId: string
+      name: string
+      format: string
+      address: string
+    }
+    webhooks_Changed: {
+      organizationId: string
+      webhookId: string
+      name: string
+      address: string
+      types?: string[]
+      isOn: boolean
+    }
+    webhooks_Deleted: { organizationId: string; webhookId: string; name: string }
+    webhooks_Tested: { organizationId: string; webhookId: string; name: string; status?: number }
+    webhooks_SecretReset: { organizationId: string; webhookId: string; name: string }
+    webhooks_MessagesResent: {
+      organizationId: string
+      webhookId: string
+      name: string
+      messageCount: number
+    }
+    webhooks_DeliveryStarted: {
+      organizationId: string
+      webhookId: string
+      name: string
+      waiting: string
+    }
+    webhooks_TurnedOff: {
+      organizationId: string
+      webhookId: string
+      name: string
+      reason: string
+    }
+    webhooks_OffEmailSent: { organizationId: string; webhookId: string; userId: string }
   }
 }
 

@@ -97,6 +97,11 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
     '{versionId packageId reportedAs newer?{versionId name} before?{versionId name} counts?{deviceCount runs installs fails others unknown} projects[projectId organizationId name counts?{deviceCount runs installs fails others unknown}] projectCount countedProjectCount failures[deviceCount projects[projectId deviceCount] versions[version deviceCount]] otherFailures?{reasonCount deviceCount} tags[tag locked version{versionId name} followers?{deviceCount connectedCount projects[projectId deviceCount]} before?{versionId name path}] moves[tag at isHere] series?{from stepSecs counts[] compared?{versionId name counts[]}}}',
   views_Query: '{views[viewId name conditions{} columns?[] isShared isInRow mayChange createdAt changedAt]}',
   views_Get: '{result}',
+  webhooks_Query:
+    '{webhooks[webhookId organizationId name format address types?[] state waitingCount droppedCount createdAt changedAt]}',
+  webhooks_GetDetails:
+    '{webhookId organizationId name format address types?[] state waitingCount droppedCount createdAt changedAt attemptCount successCount}',
+  webhooks_QueryAttempts: '{attempts[isSuccess tookMs messageId type attempt attemptedAt]}',
   events_Query: '{events[messageId type timestamp position data cursor] cursor}',
   events_GetFeed: '{isOn}',
   instance_GetStatistics: '{users projects devices}',

@@ -676,6 +676,65 @@ type VersionAssetRow = {
   metadata: ColumnType<JsonValue, string | undefined, string>
 }
 
+type WebhookRow = {
+  webhook_id: string
+  organization_id: string
+  project_id: string | null
+  name: string
+  format: string
+  address: Buffer
+  shown_address: string
+  credential: Buffer | null
+  room: string | null
+  template: string | null
+  types: string[] | null
+  secret: Buffer
+  former_secret: Buffer | null
+  former_until: ColumnType<Date | null, Date | string | null, Date | string | null>
+  is_enabled: Generated<boolean>
+  off_reason: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type WebhookAttemptRow = {
+  webhook_id: string
+  message_id: string
+  attempt: number
+  type: string
+  attempted_at: ColumnType<Date, Date | string, Date | string>
+  took_ms: number
+  status: number | null
+  error: string | null
+  answer: string | null
+}
+
+type WebhookDeliveryRow = {
+  webhook_id: string
+  message_id: string
+  created_at: ColumnType<Date, Date | string, Date | string>
+  position: number
+  type: string
+  state: Generated<string>
+  tries: Generated<number>
+  attempts: Generated<number>
+  due_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type WebhookQueueRow = {
+  webhook_id: string
+  due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  claimed_by: string | null
+  claimed_until: ColumnType<Date | null, Date | string | null, Date | string | null>
+  held_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  failures: Generated<number>
+  failing_since: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_attempt_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_success_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  waiting: Generated<number>
+  dropped: Generated<number>
+}
+
 /** Every table of the hub, as Kysely reads and writes it. */
 export type Tables = {
   asset: AssetRow
@@ -744,4 +803,8 @@ export type Tables = {
   user_token: UserTokenRow
   user_view: UserViewRow
   version_asset: VersionAssetRow
+  webhook: WebhookRow
+  webhook_attempt: WebhookAttemptRow
+  webhook_delivery: WebhookDeliveryRow
+  webhook_queue: WebhookQueueRow
 }
