@@ -141,7 +141,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             <Autocomplete.Group key={label} items={own} aria-label={label}>
               <h3 role="presentation">
                 {label}
-                {aside && <span>{aside}</span>}
+                {aside && <span className="truncated">{aside}</span>}
               </h3>
               {own.map(option => (
                 <OptionRow
@@ -207,8 +207,8 @@ function OptionRow({ option, onClick }: OptionRowProps) {
       )}
     >
       <option.icon className="icon" aria-hidden />
-      <span className={styles.label}>{option.shown ?? option.label}</span>
-      {option.hit && <span className={styles.hit}>{option.hit}</span>}
+      <span className={`truncated ${styles.label}`}>{option.shown ?? option.label}</span>
+      {option.hit && <span className={`truncated ${styles.hit}`}>{option.hit}</span>}
       {option.end && <span className={`row ${styles.end}`}>{option.end}</span>}
     </Autocomplete.Item>
   )

@@ -59,7 +59,7 @@ export function DeletingWords({ deletion }: { deletion: Deletion }) {
 /** The reason why a device was not deleted, below its name. It stays until it is dismissed. */
 export function NotDeleted({ deletion: { deviceId, reason } }: { deletion: Deletion }) {
   return (
-    <span className={styles.reason} role="alert">
+    <span className={`row ${styles.reason}`} role="alert">
       <CircleAlert className="icon small-icon" aria-hidden />
       <span>
         Not deleted: <ErrorText error={reason} />

@@ -25,11 +25,12 @@ export function FailureReasons({ projectId, search, where, onChange }: FailureRe
     { projectId, property: '#updateError', filter, limit: MOST },
     { keepPrevious: true },
   )
-  if (!data) return <p className={`muted ${styles.reasons}`}>Counting reasons…</p>
-  if (data.tookTooLong) return <p className={`muted ${styles.reasons}`}>Reasons: not counted within 2 s.</p>
+  if (!data) return <p className={`muted wrap ${styles.reasons}`}>Counting reasons…</p>
+  if (data.tookTooLong)
+    return <p className={`muted wrap ${styles.reasons}`}>Reasons: not counted within 2 s.</p>
   const others = data.distinctCount - data.values.length
   return (
-    <fieldset className={styles.reasons}>
+    <fieldset className={`wrap ${styles.reasons}`}>
       <legend className="visually-hidden">Reasons of failed updates</legend>
       {data.values.map(({ value, deviceCount }) => {
         const reason = String(value)
