@@ -79,7 +79,8 @@ const OPERATION = [
 const JOURNEYS = [
   'e2e/{approvals,bulk-labels,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
   'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,device-views,failed-queries}.test.ts',
-  'e2e/{strange-answers,keyboard,labels,lists,loading,logs,outside-look,palette,projects-overview,releases,repositories,settings-forms}.test.ts',
+  'e2e/{history,keyboard,labels,lists,loading,logs,looks,outside-look,palette,projects-overview,releases}.test.ts',
+  'e2e/{repositories,settings-forms,strange-answers}.test.ts',
   'e2e/{specification-texts,specified-controls,true-screens}.test.ts',
 ]
 /**
@@ -87,7 +88,7 @@ const JOURNEYS = [
  * machines of `releases` would keep its disk mounted.
  */
 const E2E_LONG =
-  'e2e/{cluster,disk-full,hardening,hub-lifecycle,hub-places,hub-start,journey,odd-answers,rebalance,release,uploads}.slow.test.ts'
+  'e2e/{cluster,disk-full,hardening,hub-lifecycle,hub-places,hub-start,journey,odd-answers,rebalance,release,storm,uploads}.slow.test.ts'
 /**
  * Tests that add network interfaces. Chromium ends all requests when an interface appears, so `tools/test.ts` runs them in a network of
  * their own.
@@ -99,11 +100,23 @@ const NETWORK = 'e2e/half-open.slow.test.ts'
  */
 const ISOLATED = ['apps/hub/src/platform/http/tls.test.ts', 'apps/hub/src/link/gateway/tls-sessions.test.ts']
 
+/** Browser tests that check the looks of no screen of their own. */
+const WITHOUT_SCREENS = [
+  'e2e/{browser,failed-queries,history,hub-start,specification-quotes,specification-texts,strange-answers}.test.ts',
+]
+
 /** Test files that take longer than their size suggests. */
 const LONGEST = [
-  ...['failed-queries', 'hub-start', 'loading', 'screens', 'specification-texts', 'strange-answers'].map(
-    name => `e2e/${name}.test.ts`,
-  ),
+  ...[
+    'failed-queries',
+    'history',
+    'hub-start',
+    'loading',
+    'looks',
+    'screens',
+    'specification-texts',
+    'strange-answers',
+  ].map(name => `e2e/${name}.test.ts`),
   'e2e/disk-full.slow.test.ts',
 ]
 
@@ -217,7 +230,7 @@ export default defineConfig({
           ...browser,
           name: 'axe',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
+          exclude: [SLOW, ...WITHOUT_SCREENS, 'e2e/screens.test.ts'],
           provide: { ...provide, allLooks: true },
           testTimeout: 600_000,
           maxWorkers: 2,
@@ -228,7 +241,7 @@ export default defineConfig({
           ...browser,
           name: 'pictures',
           include: ['e2e/**/*.{test,pictures}.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
+          exclude: [SLOW, ...WITHOUT_SCREENS, 'e2e/{looks,screens}.test.ts'],
           provide: { ...provide, onlyPictures: true },
           testTimeout: 600_000,
           maxWorkers: 2,

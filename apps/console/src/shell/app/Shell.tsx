@@ -10,6 +10,7 @@ import { LostBar } from './LostBar.tsx'
 import { useRecentPages } from './recent-pages.ts'
 import { Shortcuts } from './Shortcuts.tsx'
 import { TopBar } from './TopBar.tsx'
+import { useLatePlace } from './use-late-place.ts'
 import '../../styles/app.css'
 
 limitQueries()
@@ -22,6 +23,7 @@ export function Shell({ children }: { children?: ReactNode }) {
   useEffect(() => keepCounts(queryClient), [queryClient])
   const [isSheetOpen, setSheetOpen] = useState(false)
   useRecentPages()
+  useLatePlace()
   return (
     <>
       <TopBar onShortcuts={() => setSheetOpen(true)} />
