@@ -7,6 +7,7 @@ import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
 import { labelOfDevice, labelOfPath, labelsOfDevice } from '../labels/index.ts'
 import { matchesFilter } from './device-filter.ts'
+import { type DeviceMatch, matchesOf } from './device-search.ts'
 import { DEVICE_SQL, LAST_SEEN_ORDER, PROBLEM_ORDER, UPDATE_SQL } from './device-sql.ts'
 import { hasAllNameKeys } from './name-keys.ts'
 import { pageByProperty } from './property-order.ts'
@@ -47,13 +48,15 @@ const UPDATE_OF_PAGE = sql`(select ${UPDATE} from device_update u where u.device
  */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, the fields of the update, and the labels. */
+/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, the fields of the update, and others. */
 export type DeviceRow = {
   [Name in keyof typeof DEVICE_SQL]: (typeof DEVICE_SQL)[Name] extends RawBuilder<infer Value> ? Value : never
 } & {
   texts: (string | null)[] | null
   update: (string | null)[] | null
   labels: Record<string, string> | null
+  /** Where the text of the filter was found. */
+  match?: DeviceMatch | undefined
 }
 
 /** Value of a field of the device's update as text; `undefined` if the device reports none. */
@@ -106,7 +109,10 @@ async function readIdsFirst(
   read: (query: AnyQuery<Pick<DeviceRow, 'deviceId'>>) => Promise<Page>,
 ): Promise<DevicePage> {
   const { projectId, filter, limit } = input
-  if (limit === undefined) return (await read(await devicesQuery(db, input))) as DevicePage
+  if (limit === undefined) {
+    const whole = (await read(await devicesQuery(db, input))) as DevicePage
+    return { ...whole, rows: await withMatches(db, input, whole.rows) }
+  }
   const matching = matchingQuery(db, projectId, await matchesFilter(db, filter, projectId))
   const { rows, ...page } = await read(matching.select('d.device_id as deviceId') as never)
   const ids = rows.map(row => row.deviceId)
@@ -114,7 +120,21 @@ async function readIdsFirst(
   const query = await devicesQuery(db, { ...input, filter: undefined })
   const found = await query.where(sql<boolean>`d.device_id = any (${ids}::text[])`).execute()
   const byId = new Map(found.map(row => [row.deviceId, row]))
-  return { ...page, rows: ids.flatMap(id => byId.get(id) ?? []) }
+  return {
+    ...page,
+    rows: await withMatches(
+      db,
+      input,
+      ids.flatMap(id => byId.get(id) ?? []),
+    ),
+  }
+}
+
+/** Adds to each row where the text of the filter was found, if there is one. */
+async function withMatches(db: Db, { projectId, filter }: Input, rows: DeviceRow[]): Promise<DeviceRow[]> {
+  if (!filter?.text) return rows
+  const matches = await matchesOf(db, projectId, filter.text, rows)
+  return rows.map(row => ({ ...row, match: matches.get(row.deviceId) }))
 }
 
 function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<unknown> {
