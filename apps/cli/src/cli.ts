@@ -102,6 +102,7 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
     proxyTo: async (command, url) => siteProxy(url, (await access(command)).proxyUrl, streams.environment),
     invokeAt,
     invoke: async (command, name, input) => invokeAt(await access(command), name, input),
+    write: out,
     print(command, value, text) {
       out(isJson(command) || text === undefined ? `${printedJson(value)}\n` : `${text}\n`)
     },

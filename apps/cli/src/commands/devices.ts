@@ -5,6 +5,7 @@ import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { printedJson } from '../printed-json.ts'
 import { addDeviceChangeCommands } from './device-changes.ts'
+import { addDeviceExport, addDeviceList } from './device-lists.ts'
 
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES
@@ -18,7 +19,9 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   const { invoke, print, printTable } = context
   const group = program
     .command('devices')
-    .description('devices with their properties, certificates and events')
+    .description('devices of a project, and a device with its properties, certificates and events')
+  addDeviceList(group, context)
+  addDeviceExport(group, context)
   group
     .command('info <device>')
     .description('show a device')
