@@ -1,6 +1,6 @@
 import { MAX_PREDICATE_LENGTH } from '@muster/predicates'
 import { CircleAlert } from 'lucide-react'
-import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
 import { COMMAND_KEY } from '../../../lib/app/command-key.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import { useStable } from '../../../lib/app/use-stable.ts'
@@ -55,6 +55,8 @@ export function PredicateBox({
   const [isClosed, setClosed] = useState(false)
   const [isAsked, setAsked] = useState(false)
   const box = useRef<HTMLTextAreaElement>(null)
+  const coloured = useRef<HTMLPreElement>(null)
+  const list = useRef<HTMLDivElement>(null)
   const id = useId()
   const settled = useDebounced(draft, APPLY_MS)
 
@@ -102,6 +104,13 @@ export function PredicateBox({
     element.focus()
     element.setSelectionRange(element.value.length, element.value.length)
   }, [takesFocus])
+
+  // The suggestions stand below the word that they replace.
+  const start = isOpen ? place?.from : undefined
+  useLayoutEffect(() => {
+    if (start === undefined || !coloured.current) return
+    list.current?.style.setProperty('--at', `${leftOf(coloured.current, start)}px`)
+  }, [start])
 
   function type(next: string, at: number) {
     setDraft(next)
@@ -166,7 +175,7 @@ export function PredicateBox({
   return (
     <div className={styles.box}>
       <div className={styles.text} data-wrong={marked !== undefined}>
-        <pre aria-hidden="true">
+        <pre ref={coloured} aria-hidden="true">
           <Coloured text={draft} wrong={marked} />
           {'\n'}
         </pre>
@@ -225,7 +234,7 @@ export function PredicateBox({
           </span>
         )}
       </div>
-      <div className={styles.suggestions} hidden={!isOpen}>
+      <div ref={list} className={styles.suggestions} hidden={!isOpen}>
         {suggestions && isOpen && (
           <header>
             {suggestions.heading}
@@ -273,6 +282,22 @@ export function PredicateBox({
       </span>
     </div>
   )
+}
+
+/** Distance in pixels from the left edge of an element to the character of its text at an index. */
+function leftOf(element: HTMLElement, index: number): number {
+  const walker = document.createTreeWalker(element, NodeFilter.SHOW_TEXT)
+  let rest = index
+  for (let node = walker.nextNode(); node; node = walker.nextNode()) {
+    const length = node.textContent?.length ?? 0
+    if (rest <= length) {
+      const range = document.createRange()
+      range.setStart(node, rest)
+      return range.getBoundingClientRect().left - element.getBoundingClientRect().left
+    }
+    rest -= length
+  }
+  return 0
 }
 
 type MessageProps = { words: string; use: string | undefined; onUse: (word: string) => void }
