@@ -31,7 +31,7 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
     '{projectId deviceCount connectedCount pendingCount newestDevice?{deviceId firstSeen} bins[devices connected pending] connectedSeries?{from stepSecs counts[]} updateFailure?{deviceCount}}',
   projects_GetPins: '{properties[] projectProperties[name]}',
   projects_QueryDevices:
-    '{devices[deviceId firstSeen status isConnected pendingCertificatesCount] memberColumns?[]}',
+    '{devices[deviceId firstSeen status isConnected pendingCertificatesCount match?{field value start end}] memberColumns?[]}',
   projects_QueryBlockedDevices:
     '{blocks[blockId deviceId fingerprintId certificateCount blockedAt actor{actor}]}',
   projects_QueryPendingCertificates:
