@@ -41,17 +41,8 @@ it.each(SCREENS)('keeps search parameters, place and focus over back, forward an
   await expectPlace(url, atY)
 
   // A link of the console changes the page without loading the document.
-  await page.locator('a[href]:visible').evaluateAll((links: HTMLAnchorElement[]) => {
-    const inside = links.find(
-      link =>
-        link.origin === location.origin &&
-        link.pathname !== '/' &&
-        link.pathname !== location.pathname &&
-        !link.target &&
-        !link.hash,
-    )
-    inside?.click()
-  })
+  await page.evaluate(`[...document.querySelectorAll('a[href]')].find(link => link.checkVisibility() && !link.target && !link.hash &&
+    link.origin === location.origin && link.pathname !== '/' && link.pathname !== location.pathname)?.click()`)
   await page.waitForURL(now => now.href !== url)
   const heading = page.getByRole('heading', { level: 1 })
   await heading.waitFor()
