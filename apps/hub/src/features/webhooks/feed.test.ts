@@ -113,7 +113,8 @@ describe('the outbox', () => {
       while (isWriting) {
         // Sessions of both nodes, in whatever statement on the outbox they are.
         await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and query ~ 'outbox'`,
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid() and query ~ 'outbox'`,
         )
         hub.services.dispatcher.wake()
         node.services.dispatcher.wake()

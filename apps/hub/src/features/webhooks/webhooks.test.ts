@@ -17,6 +17,7 @@ import { GuardedHttpClient } from '../../platform/storage/guarded-http-client.ts
 import { pauseAfter } from './delivery-state.ts'
 import { prepare } from './formats.ts'
 import { Sender } from './sender.ts'
+import { signedHeaders } from './signature.ts'
 import { testMessage } from './special-messages.ts'
 import { type Received, type Receiver, receiver } from './testing/receiver.ts'
 import { holdAfterRestore } from './upkeep.ts'
@@ -387,7 +388,8 @@ describe('a webhook', () => {
     const kill = async (): Promise<void> => {
       while (isWriting) {
         await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity where pid <> pg_backend_pid() and query ~ 'webhook_(queue|delivery)'`,
+          `select pg_terminate_backend(pid) from pg_stat_activity
+            where datname = current_database() and pid <> pg_backend_pid() and query ~ 'webhook_(queue|delivery)'`,
         )
         for (const { services } of [hub, node]) services.deliverer.wake()
         await killer.query('select pg_sleep(0.05)')
@@ -509,6 +511,16 @@ describe('a sender', () => {
     const prepared = prepare({ url, format, room: '!r:x', credential: 'k' }, message, 'https://hub.example')
     expect(prepared).toMatchObject({ method, url: new URL(`https://m.example${path}`), isSigned: false })
     expect(JSON.parse(prepared.body)).toMatchObject(body)
+  })
+
+  it('signs as the test vector of the libraries of Standard Webhooks', () => {
+    const secret = 'whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw'
+    const at = new Date(1_614_265_330_000)
+    expect(signedHeaders([secret], 'msg_p5jXN8AQM9LWM0D4loKWxJek', at, '{"test": 2432232314}')).toEqual({
+      'webhook-id': 'msg_p5jXN8AQM9LWM0D4loKWxJek',
+      'webhook-timestamp': '1614265330',
+      'webhook-signature': 'v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE=',
+    })
   })
 
   it('pauses 5 s, 5 min, 30 min, 2 h, 5 h, 10 h and 10 h, and at least for a Retry-After', () => {

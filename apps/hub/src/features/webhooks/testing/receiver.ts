@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer, type IncomingHttpHeaders, type ServerResponse } from 'node:http'
+import { createServer, type IncomingHttpHeaders, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 
@@ -27,14 +27,15 @@ export type Receiver = AsyncDisposable & {
 export async function receiver(): Promise<Receiver> {
   const requests: Received[] = []
   const made: Pick<Receiver, 'answer'> = { answer: (_, response) => void response.writeHead(204).end() }
-  const server = createServer(async (request, response) => {
+  const receive = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     response.on('error', () => {})
     const body = await text(request).catch(() => '')
     const { method = '', url: path = '', headers } = request
     const received = { method, path, headers, body, atMs: performance.now() }
     requests.push(received)
     await receiving.answer(received, response)
-  })
+  }
+  const server = createServer((request, response) => void receive(request, response))
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   const receiving: Receiver = {
