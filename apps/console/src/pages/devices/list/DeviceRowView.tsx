@@ -7,6 +7,7 @@ import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
 import deleting from '../deleting/deleting.module.css'
 import { type Deletion, useDeletion } from '../shared/deletions.ts'
+import { FoundText, fieldWord } from '../shared/FoundText.tsx'
 import { propertyOf } from './column-ids.ts'
 import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
@@ -92,7 +93,8 @@ export const DeviceRowView = memo(function DeviceRowView({
 
 /** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
 const Cells = memo(function Cells({ device, href, columnIds, onLabel, deletion }: CellsProps) {
-  const { deviceId, name, hostname, status, labels } = device
+  const { deviceId, name, hostname, status, labels, match } = device
+  const foundIn = match && fieldWord(match)
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
@@ -117,6 +119,11 @@ const Cells = memo(function Cells({ device, href, columnIds, onLabel, deletion }
                   </span>
                 )}
               </div>
+              {match && foundIn !== undefined && match.value !== (name ?? hostname) && (
+                <div className="tiny muted truncated" title={`${foundIn}: ${match.value}`}>
+                  {foundIn} <FoundText {...match} />
+                </div>
+              )}
               {labels && (
                 <Suspense>
                   <LabelChips labels={labels} columnIds={columnIds} onLabel={onLabel} />
