@@ -57,9 +57,13 @@ const rename = (projectId: string, name: string) => owner.invoke('projects_SetNa
 const detailsOf = (webhookId: string) => owner.invoke('webhooks_GetDetails', { webhookId })
 
 /** Inserts events that no handler has emitted. */
-async function insertEvents(organizationId: string, count: number): Promise<void> {
+async function insertEvents(
+  organizationId: string,
+  count: number,
+  query: (text: string, values: unknown[]) => Promise<unknown> = (...given) => hub.pool.query(...given),
+): Promise<void> {
   const ids = Array.from({ length: count }, () => newDatedId('audit_ev'))
-  await hub.pool.query(
+  await query(
     `insert into audit_event (event_id, event, actor, data, organization_id, created_at)
      select id, 'load_Event', '{"actor": "System"}', '{}', $2, clock_timestamp() from unnest($1::text[]) id`,
     [ids, organizationId],
@@ -142,7 +146,7 @@ describe('a webhook', () => {
       url: target.url,
     }
     await owner.invoke('webhooks_Create', { ...input, types: ['projects.NameChanged'] })
-    await using node = await secondNode(hub)
+    await using node = await secondNode(hub, { webhooksAllow: ['127.0.0.0/8'] })
     await rename(two!, 'Two')
     await node.pipeline.run({ actor: 'System' }, 'projects_SetName', { projectId: one!, name: 'One' })
     await until('it arrives', () => target.requests.length > 0)
@@ -384,6 +388,7 @@ describe('a webhook', () => {
     const { organizationId, webhookId } = await webhookTo(target)
     await using node = await secondNode(hub, { webhooksAllow: ['127.0.0.0/8'] })
     await using killer = await databaseSession(hub)
+    await using writer = await databaseSession(hub)
     let isWriting = true
     const kill = async (): Promise<void> => {
       while (isWriting) {
@@ -397,7 +402,7 @@ describe('a webhook', () => {
     }
     const killing = kill()
     for (let batch = 0; batch < 10; batch++) {
-      await insertEvents(organizationId, 40)
+      await insertEvents(organizationId, 40, writer.query)
       await sleep(100)
     }
     isWriting = false
