@@ -44,7 +44,9 @@ create table outbox_default partition of outbox default;
 -- An id of a message is that of its audit event with another prefix, so a repeated delivery has the same id.
 create function copy_to_outbox() returns trigger language plpgsql as $$
 begin
-  if exists (select from outbox_reader where is_copied) then
+  -- Two checks, because the insert costs more than both even if it finds nothing.
+  if exists (select from outbox_reader where is_copied)
+     and exists (select from added e join outbox_reader r on r.organization_id = e.organization_id and r.is_copied) then
     insert into outbox (message_id, organization_id, project_id, type, ids, actor, data, old_data, created_at)
     select 'msg' || substr(e.event_id, 9), e.organization_id, e.project_id, replace(e.event, '_', '.'),
            jsonb_strip_nulls(jsonb_build_object('eventId', e.event_id, 'actionId', e.action_id, 'jobId', e.job_id, 'userId', e.user_id,
