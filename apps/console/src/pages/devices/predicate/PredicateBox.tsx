@@ -1,7 +1,6 @@
 import { MAX_PREDICATE_LENGTH } from '@muster/predicates'
 import { CircleAlert } from 'lucide-react'
 import { type KeyboardEvent, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
-import { COMMAND_KEY } from '../../../lib/app/command-key.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import { useStable } from '../../../lib/app/use-stable.ts'
 import { Button } from '../../../ui/Button.tsx'
@@ -230,7 +229,7 @@ export function PredicateBox({
               ? 'The list leaves these conditions out.'
               : shownProblem
                 ? 'The list shows the last conditions without an error.'
-                : `The list shows the last conditions. ${COMMAND_KEY} Enter applies these all the same.`}
+                : 'The list shows the last conditions. Enter applies these all the same.'}
           </span>
         )}
       </div>

@@ -176,7 +176,7 @@ export function exprOf({ property, operator, value = '' }: Condition): JsonExpr 
 }
 
 /** The condition of the form for an expression; undefined if the form has none. */
-export function conditionOf(expr: JsonExpr): Condition | undefined {
+function conditionOf(expr: JsonExpr): Condition | undefined {
   switch (expr.kind) {
     case 'NamedValue': {
       const property = subjectOf(expr)

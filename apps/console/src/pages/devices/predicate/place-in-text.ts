@@ -21,7 +21,7 @@ export function isKeyword({ kind, text }: Piece): boolean {
 }
 
 /** What a predicate may have at a place of its text. */
-export type Wanted =
+type Wanted =
   /** A value of a device: a property, `label`, `device`, `not`, `exists`. */
   | { kind: 'subject' }
   /** The key of a label after `label.` or `label["`. */

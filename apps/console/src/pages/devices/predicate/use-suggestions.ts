@@ -15,7 +15,7 @@ import { subjectExpr } from './items.ts'
 import type { TextPlace } from './place-in-text.ts'
 
 /** A word that may stand at a place of the text. */
-export type Suggestion = {
+type Suggestion = {
   /** Text that replaces the typed part. */
   text: string
   /** Shown text, if it is not the same. */

@@ -20,7 +20,7 @@ export type UnknownName = {
 const MAX_NAMES = 16
 
 /** Properties and labels that a predicate reads. */
-export function namesOf(expr: JsonExpr | undefined): Pick<UnknownName, 'kind' | 'name'>[] {
+function namesOf(expr: JsonExpr | undefined): Pick<UnknownName, 'kind' | 'name'>[] {
   const found = new Map<string, Pick<UnknownName, 'kind' | 'name'>>()
   const visit = (part: JsonExpr) => {
     const isPath = part.kind === 'Get' || part.kind === 'Exists'

@@ -14,7 +14,7 @@ type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 export type Kept = Pick<ActionInput<'views_Create'>, 'conditions' | 'columns' | 'order'>
 
 /** Search parameters of the device list for the filter of a view. Parts of a filter that the page has no parameter for become conditions. */
-export function searchOf(filter: Filter): Partial<DeviceSearch> {
+function searchOf(filter: Filter): Partial<DeviceSearch> {
   const conditions: Condition[] = [
     ...(filter.properties ?? []),
     ...(filter.fields ?? []).flatMap(fieldCondition),
