@@ -99,9 +99,7 @@ it('names the place of an error, suggests a word, and keeps the last conditions'
   await page.getByText(/^Line 2, column 5: found a number, expected a condition/).waitFor()
   await box().fill('device.connected and property["dev.nexigon.ota.stat"].state = "failed"')
   await page.getByText('Column 22: no device here has the property dev.nexigon.ota.stat.').waitFor()
-  await page
-    .getByText('The list shows the last conditions. Enter applies these all the same.')
-    .waitFor()
+  await page.getByText('The list shows the last conditions. Enter applies these all the same.').waitFor()
   await expectGoodScreen(page, 'predicate-unknown')
   await page.getByRole('button', { name: 'Use dev.nexigon.ota.status' }).click()
   expect(await box().inputValue()).toContain('property["dev.nexigon.ota.status"].state')
