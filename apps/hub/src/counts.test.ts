@@ -123,15 +123,17 @@ it('locks the partitions of a few days for the latest events, however many days 
   expect(many).toBeLessThanOrEqual(30)
 })
 
-it('writes a property with one statement, which fires no trigger', async () => {
+it('writes a property with two statements of a transaction, which fire no trigger', async () => {
   const { token } = await hub.fleet()
   await using device = await connectDevice({ url: hub.url, token })
   const { deviceId, invoke } = device
   const set = (value: unknown) => invoke('devices_SetProperty', { deviceId, name: 'device', value })
   await set({ serial: 'A1', floor: 1 })
   const statements = await sentDuring(() => set({ serial: 'A1', floor: 2 }))
-  const [write, ...others] = statements.filter(({ text }) => text.includes('device_property'))
-  expect(others).toEqual([])
+  const ofProperties = statements.filter(({ text }) => text.includes('device_property'))
+  expect(ofProperties).toHaveLength(2)
+  const [write, history] = ofProperties
+  expect(history!.text).toContain('insert into device_property_change')
   // The trigger that keeps labels fires for labels alone. A fired trigger would also be another statement and a row lock.
   expect(await firedTriggers(write!)).toEqual([])
 })

@@ -338,7 +338,6 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     secretBox,
     outbound: {
       webhooks: new GuardedHttpClient(config.webhooksAllow, { denied: config.outboundDeny, needsTls: true }),
-      otlp: new GuardedHttpClient(config.otlpAllow, { denied: config.outboundDeny, needsTls: true }),
     },
     signup: config.signup,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },

@@ -106,7 +106,7 @@ export const organizations = {
   }),
   organizations_Search: query({
     summary:
-      'Finds projects, repositories and devices by name, host name or id, and devices by IP or MAC address, serial number, label or property, best match first.',
+      'Finds projects, repositories and devices by what they are called, and devices by what they report, best match first.',
     cost: 'brief',
     input: z.object({
       organizationId: OrganizationId,

@@ -7,8 +7,9 @@ import { project } from '../projects/routes.ts'
 import type { deviceSearch } from './detail/device-search.ts'
 import type { eventsSearch } from './detail/timeline/EventsPage.tsx'
 import type { timelineSearch } from './detail/timeline/TimelinePage.tsx'
-import { allDevicesInput, viewsInput } from './list/all-devices-input.ts'
+import { allDevicesInput } from './list/all-devices-input.ts'
 import type { devicesSearch } from './shared/device-search.ts'
+import { viewsInput } from './shared/views-input.ts'
 
 const devices = createRoute({
   getParentRoute: () => project,

@@ -53,32 +53,36 @@ const Origin = z
   .transform(url => new URL(url).origin)
 const HostAddress = z.string().regex(/^[\w.:%-]+$/, 'an address or host name')
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
-const NetworkList = z.array(
-  z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
-    error: 'addresses or networks in CIDR form',
-  }),
-)
+const Network = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+  error: 'addresses or networks in CIDR form',
+})
 const Networks = z
   .string()
   .transform(text => text.split(/[\s,]+/).filter(Boolean))
-  .pipe(NetworkList)
+  .pipe(z.array(Network))
 /** Purposes for which the hub connects to addresses that users enter. Without a purpose, an entry means `storage`. */
-const PURPOSES = ['storage', 'webhooks', 'otlp'] as const
+const PURPOSES = ['storage', 'webhooks'] as const
 type OutboundPurpose = (typeof PURPOSES)[number]
 const OUTBOUND = new RegExp(`^(?:(${PURPOSES.join('|')}):)?(.+)$`)
-/** Networks by the purpose that an entry names: `10.0.0.0/8`, `webhooks:10.1.0.0/16`. */
+/** Networks, each with the purpose that it is for: `10.0.0.0/8`, `webhooks:10.1.0.0/16`. */
 const OutboundNetworks = z
   .string()
-  .transform(text => {
-    const entries = text.split(/[\s,]+/).filter(Boolean)
-    const of: Record<OutboundPurpose, string[]> = { storage: [], webhooks: [], otlp: [] }
-    for (const entry of entries) {
-      const [, purpose = 'storage', network = ''] = OUTBOUND.exec(entry) ?? []
-      of[purpose as OutboundPurpose].push(network)
-    }
-    return of
+  .transform(text => text.split(/[\s,]+/).filter(Boolean))
+  .pipe(
+    z.array(
+      z.string().refine(entry => Network.safeParse(OUTBOUND.exec(entry)![2]).success, {
+        error: 'addresses or networks in CIDR form',
+      }),
+    ),
+  )
+
+/** Networks of the entries for a purpose. */
+function networksFor(entries: readonly string[], purpose: OutboundPurpose): string[] {
+  return entries.flatMap(entry => {
+    const [, of = 'storage', network] = OUTBOUND.exec(entry)!
+    return of === purpose ? [network!] : []
   })
-  .pipe(z.record(z.enum(PURPOSES), NetworkList))
+}
 const HostNames = z
   .string()
   .transform(text => text.split(/[\s,]+/).filter(Boolean))
@@ -188,7 +192,7 @@ const Settings = z.object({
   MUSTER_S3_ACCESS_KEY_ID: S3.accessKeyId.optional(),
   MUSTER_S3_SECRET_ACCESS_KEY: S3.secretAccessKey.optional(),
   MUSTER_S3_FORCE_PATH_STYLE: Flag.default(true),
-  MUSTER_OUTBOUND_ALLOW: OutboundNetworks.default({ storage: [], webhooks: [], otlp: [] }),
+  MUSTER_OUTBOUND_ALLOW: OutboundNetworks.default([]),
   MUSTER_OUTBOUND_DENY: Networks.default([]),
   MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
   MUSTER_SMTP_URL: z
@@ -386,9 +390,7 @@ export type Config = {
   outboundAllow: string[]
   /** Networks that are not public and in which receivers of webhooks may be. */
   webhooksAllow: string[]
-  /** Networks that are not public and in which collectors of OTLP may be. */
-  otlpAllow: string[]
-  /** Networks in CIDR form that must not contain S3 endpoints of repositories, receivers and collectors. They have priority over allowed networks. */
+  /** Networks in CIDR form that must not contain S3 endpoints of repositories and receivers of webhooks. They have priority over allowed networks. */
   outboundDeny: string[]
   signup: 'open' | 'invite' | 'closed'
   /** URL of the mail server; undefined to write mails to the outbox folder. */
@@ -509,9 +511,8 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     instanceKey: settings.MUSTER_INSTANCE_KEY,
     previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
     s3: attempt(() => s3Settings(settings)),
-    outboundAllow: settings.MUSTER_OUTBOUND_ALLOW.storage,
-    webhooksAllow: settings.MUSTER_OUTBOUND_ALLOW.webhooks,
-    otlpAllow: settings.MUSTER_OUTBOUND_ALLOW.otlp,
+    outboundAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'storage'),
+    webhooksAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'webhooks'),
     outboundDeny: settings.MUSTER_OUTBOUND_DENY,
     signup: settings.MUSTER_SIGNUP,
     smtpUrl: settings.MUSTER_SMTP_URL,

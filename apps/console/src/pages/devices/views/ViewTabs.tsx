@@ -1,7 +1,7 @@
 import { useActionState } from '../../../api/queries.ts'
 import { Segments } from '../../../ui/app/Segments.tsx'
-import { viewsInput } from '../list/all-devices-input.ts'
 import type { DeviceSearch } from '../shared/device-search.ts'
+import { viewsInput } from '../shared/views-input.ts'
 import { useViewCounts } from './use-view-counts.ts'
 import { CLEARED } from './view-search.ts'
 

@@ -1,7 +1,7 @@
 import { useParams } from '@tanstack/react-router'
 import { Bookmark } from 'lucide-react'
 import { useActionState } from '../../../api/queries.ts'
-import { viewsInput } from '../../../pages/devices/list/all-devices-input.ts'
+import { viewsInput } from '../../../pages/devices/shared/views-input.ts'
 import type { OptionGroup } from './option.ts'
 
 /** Saved views of the device list of the project on screen. */
