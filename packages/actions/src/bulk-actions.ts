@@ -175,15 +175,27 @@ const ChangePreview = z.object({
     .describe('Rows of an import that change no device. `devices_QueryBulkImportProblems` lists all.'),
 })
 
+/** Pattern of the key of a label within another text (`isLabelKey`). */
+const LABEL_KEY_PART = '[a-z0-9._-]{1,63}'
+
 /** A pattern of names such as `site-{label:site}-{index}`. */
-export const NamePattern = text(MAX_NAME_PATTERN_LENGTH).superRefine((pattern, context) => {
-  try {
-    readNamePattern(pattern)
-  } catch (error) {
-    if (!(error instanceof NamePatternError)) throw error
-    context.addIssue({ code: 'custom', message: error.message })
-  }
-})
+export const NamePattern = text(MAX_NAME_PATTERN_LENGTH)
+  .superRefine((pattern, context) => {
+    try {
+      readNamePattern(pattern)
+    } catch (error) {
+      if (!(error instanceof NamePatternError)) throw error
+      context.addIssue({ code: 'custom', message: error.message })
+    }
+  })
+  .meta({
+    allOf: [
+      { pattern: '[^\\s\\ufeff]' },
+      {
+        pattern: `^(?:[^{}]|\\{\\{|\\}\\}|\\{(?:hostname|name|id|index(?::[1-9])?|label:(?!__proto__\\})${LABEL_KEY_PART})\\})+$`,
+      },
+    ],
+  })
 
 /** What a column of an import sets: `name`, or `label.` and the key of a label. */
 const ImportColumn = z
@@ -192,6 +204,7 @@ const ImportColumn = z
     column => column === 'name' || (column.startsWith('label.') && isLabelKey(column.slice('label.'.length))),
     'expected name, or label. and the key of a label',
   )
+  .meta({ pattern: `^(?:name|label\\.(?!__proto__$)${LABEL_KEY_PART})$` })
 
 const ImportRow = z.object({
   row: U32.describe('Number of the row for messages, such as its line in the file.'),
@@ -318,6 +331,7 @@ export const bulkActions = {
           .array(ImportColumn)
           .min(1)
           .max(MAX_LABELS + 1)
+          .meta({ uniqueItems: true })
           .describe('`name` or `label.KEY`.'),
         emptyRemoves: optional(z.boolean()).describe(
           'An empty cell removes the label or the name; else it changes nothing.',
@@ -330,6 +344,12 @@ export const bulkActions = {
       .refine(({ columns }) => new Set(columns).size === columns.length, {
         path: ['columns'],
         message: 'found a column twice',
+      })
+      .meta({
+        anyOf: [
+          { properties: { by: { const: 'property' } }, required: ['property'] },
+          { properties: { by: { not: { const: 'property' } } }, not: { required: ['property'] } },
+        ],
       }),
     output: z.object({ bulkActionId: BulkActionId }),
     permission: { can: 'manage', on: 'project', id: 'projectId' },
