@@ -137,7 +137,6 @@ describe('a password', () => {
   })
 })
 
-// The timeout is long because hashing has low priority and takes long on a busy machine.
 // A core without a hash serves people and devices at once (docs/decisions.md, "Sign-in and sessions").
 it('is hashed by one thread for each two cores, and at most two', async () => {
   await passwords.hash('correct horse')
@@ -146,6 +145,7 @@ it('is hashed by one thread for each two cores, and at most two', async () => {
   expect(Number(threads)).toBe(Math.min(2, Math.max(1, Math.floor(availableParallelism() / 2))))
 })
 
+// The timeout is long because hashing has low priority and takes long on a busy machine.
 describe('passwords that wait to be hashed', { timeout: 90_000 }, () => {
   it('occupy no database connections', async () => {
     await using hub = await testHub()

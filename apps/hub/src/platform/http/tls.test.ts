@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises'
-import { request } from 'node:https'
+import { createServer, request } from 'node:https'
 import { connect as connectTcp } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -151,7 +151,6 @@ it('uses a renewed certificate without a restart, and keeps the old one while th
   const files = await newFiles('renewed')
   await using hub = await testHub({ tls: files, publicUrl: 'https://localhost:0' })
   const { log, lines } = capturedLog()
-  const { createServer } = await import('node:https')
   const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
   useTicketKeys(server, instanceKey)
   await once(server, 'listening')
@@ -170,7 +169,6 @@ it('uses a renewed certificate without a restart, and keeps the old one while th
 })
 
 it('S18: rotates the keys of session tickets each week and accepts the previous one for a day', async () => {
-  const { createServer } = await import('node:https')
   const DAY_MS = 24 * 60 * 60 * 1000
   const weekMs = 2_900 * 7 * DAY_MS
   let nowMs = weekMs - 1
@@ -202,7 +200,6 @@ it('S18: rotates the keys of session tickets each week and accepts the previous 
 })
 
 it('S24: refuses TLS 1.1 and prefers TLS 1.3', async () => {
-  const { createServer } = await import('node:https')
   const server = createServer(tlsOptions(tls)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   const { port } = server.address() as { port: number }
@@ -255,7 +252,6 @@ it('S39: sums up refused queries, calls above a rate and failed handshakes in on
 })
 
 it('S39: refuses ciphers with CBC by a setting', async () => {
-  const { createServer } = await import('node:https')
   const cipherOf = async (files: TlsFiles, ciphers?: string): Promise<string> => {
     const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -278,7 +274,6 @@ it('S39: refuses ciphers with CBC by a setting', async () => {
 })
 
 it('agrees on keys by a hybrid exchange, and without its post-quantum part by a setting', async () => {
-  const { createServer } = await import('node:https')
   const connects = async (files: TlsFiles, ecdhCurve: string): Promise<boolean> => {
     const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
     await once(server, 'listening')
@@ -306,7 +301,6 @@ it('keeps the certificate while its folder cannot be read', async () => {
   const files = { certPath: join(folderNow, 'hub.pem'), keyPath: join(folderNow, 'hub-key.pem') }
   await symlink(folder, folderNow)
   const { log, lines } = capturedLog()
-  const { createServer } = await import('node:https')
   const server = createServer(tlsOptions(files)).listen(0, '127.0.0.1')
   await once(server, 'listening')
   using _watch = watchTls(files, instanceKey, [server], log, 20)

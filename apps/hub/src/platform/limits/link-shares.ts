@@ -33,9 +33,9 @@ type LinkSharesOptions = {
 /**
  * Counts the file descriptors that links hold on this node, and limits further links. An unregistered link, which each one-shot command
  * of an agent opens, counts for its device and its organization; a registered link, the one connection of a device, counts for its
- * organization by itself; a link of a command line counts for its person. The links of an organization or person hold at most a share of the descriptors that other links leave free. Some descriptors are therefore always
- * left, even when several organizations use up their shares. A token needs no limit of its own, because it belongs to one
- * organization or person.
+ * organization by itself; a link of a command line counts for its person. The links of an organization or person hold at most a share of
+ * the descriptors that other links leave free. Some descriptors are therefore always left, even when several organizations use up their
+ * shares. A token needs no limit of its own, because it belongs to one organization or person.
  */
 export class LinkShares implements Disposable {
   readonly capacity: number

@@ -85,7 +85,8 @@ export class Sessions {
 
   /**
    * Opens a session after the password with this hash was verified. Ends the oldest sessions of the person beyond the limit, so that nobody is
-   * locked out by forgotten ones. Returns the secret and the lifetime in seconds. Returns undefined if the account was disabled or its password was changed since the verification.
+   * locked out by forgotten ones. Returns the secret and the lifetime in seconds. Returns undefined if the account was disabled or its
+   * password was changed since the verification.
    */
   async open(
     user: { userId: string; isAdmin: boolean; passwordHash: string },
