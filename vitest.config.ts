@@ -30,9 +30,10 @@ const expect = { poll: { timeout: 25_000 } }
  */
 const SLOW = '**/*.slow.test.ts'
 /**
- * Tests that take minutes or need other software, but measure neither time nor memory. Other tests on the same machine do not
- * disturb them, so the vitest projects `long`, `outages`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects
- * `slow` and `e2e-slow` run the other slow tests one by one.
+ * Tests that take minutes or need other software, and that other tests on the same machine do not disturb: they measure neither time nor
+ * memory, or only the CPU time and memory of their own process, or their bounds also hold at a load of 20 on two cores. So the vitest
+ * projects `long`, `outages`, `releases`, `e2e-long` and `e2e-network` run them in parallel. The projects `slow` and `e2e-slow` run the other
+ * slow tests one by one.
  */
 const LONG = [
   'apps/agent/src/examples.slow.test.ts',
@@ -40,10 +41,13 @@ const LONG = [
   'apps/hub/src/platform/bus/nats.slow.test.ts',
   'apps/hub/src/platform/database/server/pgbouncer.slow.test.ts',
   'apps/hub/src/link/gateway/first-ping.test.ts',
-  'apps/hub/src/link/gateway/{reverse-proxies,silent-devices}.slow.test.ts',
-  'apps/hub/src/platform/http/openapi-conformance.slow.test.ts',
-  'apps/hub/src/link/telemetry/lane.slow.test.ts',
+  'apps/hub/src/link/gateway/{floods,fuzz,reverse-proxies,silent-devices}.slow.test.ts',
+  'apps/hub/src/link/{node-links/node-links,proxy/large-bodies}.slow.test.ts',
+  'apps/hub/src/platform/http/{install,openapi-conformance}.slow.test.ts',
+  'apps/hub/src/platform/limits/input-budgets.slow.test.ts',
+  'apps/hub/src/link/telemetry/{batch-plans,lane}.slow.test.ts',
   'apps/hub/src/platform/storage/storage.slow.test.ts',
+  'packages/actions/src/hostile-input.slow.test.ts',
 ]
 /** Tests as those of `LONG` that mostly wait until an outage is over. The vitest project `outages` runs them. */
 const OUTAGES = [
@@ -73,9 +77,10 @@ const OPERATION = [
  * runs them. The gate opens every screen (`e2e/screens.test.ts`) and keeps the journeys of the list of devices and of administration.
  */
 const JOURNEYS = [
-  'e2e/{approvals,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
-  'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,failed-queries}.test.ts',
-  'e2e/{keyboard,labels,lists,loading,logs,outside-look,palette,projects-overview,releases,repositories,settings-forms}.test.ts',
+  'e2e/{approvals,bulk-labels,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
+  'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,device-views,failed-queries}.test.ts',
+  'e2e/{history,keyboard,labels,lists,loading,logs,looks,outside-look,palette,projects-overview,releases}.test.ts',
+  'e2e/{repositories,settings-forms,strange-answers}.test.ts',
   'e2e/{specification-texts,specified-controls,true-screens}.test.ts',
 ]
 /**
@@ -83,7 +88,7 @@ const JOURNEYS = [
  * machines of `releases` would keep its disk mounted.
  */
 const E2E_LONG =
-  'e2e/{cluster,disk-full,hardening,hub-places,hub-start,journey,odd-answers,rebalance,release,uploads}.slow.test.ts'
+  'e2e/{cluster,disk-full,hardening,hub-lifecycle,hub-places,hub-start,journey,odd-answers,rebalance,release,storm,uploads}.slow.test.ts'
 /**
  * Tests that add network interfaces. Chromium ends all requests when an interface appears, so `tools/test.ts` runs them in a network of
  * their own.
@@ -95,8 +100,25 @@ const NETWORK = 'e2e/half-open.slow.test.ts'
  */
 const ISOLATED = ['apps/hub/src/platform/http/tls.test.ts', 'apps/hub/src/link/gateway/tls-sessions.test.ts']
 
+/** Browser tests that check the looks of no screen of their own. */
+const WITHOUT_SCREENS = [
+  'e2e/{browser,failed-queries,history,hub-start,specification-quotes,specification-texts,strange-answers}.test.ts',
+]
+
 /** Test files that take longer than their size suggests. */
-const LONGEST = ['e2e/hub-start.test.ts', 'e2e/screens.test.ts', 'e2e/disk-full.slow.test.ts']
+const LONGEST = [
+  ...[
+    'failed-queries',
+    'history',
+    'hub-start',
+    'loading',
+    'looks',
+    'screens',
+    'specification-texts',
+    'strange-answers',
+  ].map(name => `e2e/${name}.test.ts`),
+  'e2e/disk-full.slow.test.ts',
+]
 
 /**
  * Starts long test files first, so that no worker is left with one at the end. Without the times of an earlier run, vitest takes the
@@ -146,7 +168,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: [
-            'packages/{actions,concurrency,link,predicates}/src/**/*.test.ts',
+            'packages/{actions,concurrency,csv,link,predicates}/src/**/*.test.ts',
             'apps/{agent,console}/src/**/*.test.ts',
             'tools/**/*.test.ts',
           ],
@@ -178,7 +200,7 @@ export default defineConfig({
         },
       },
       {
-        test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 1 },
+        test: { ...hub, name: 'long', include: LONG, provide: { ...provide, replays: 50 }, maxWorkers: 2 },
       },
       { test: { ...hub, name: 'outages', include: OUTAGES, maxWorkers: 1 } },
       {
@@ -208,7 +230,7 @@ export default defineConfig({
           ...browser,
           name: 'axe',
           include: ['e2e/**/*.test.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
+          exclude: [SLOW, ...WITHOUT_SCREENS, 'e2e/screens.test.ts'],
           provide: { ...provide, allLooks: true },
           testTimeout: 600_000,
           maxWorkers: 2,
@@ -219,7 +241,7 @@ export default defineConfig({
           ...browser,
           name: 'pictures',
           include: ['e2e/**/*.{test,pictures}.ts'],
-          exclude: [SLOW, 'e2e/{browser,hub-start,screens,specification-quotes,specification-texts}.test.ts'],
+          exclude: [SLOW, ...WITHOUT_SCREENS, 'e2e/{looks,screens}.test.ts'],
           provide: { ...provide, onlyPictures: true },
           testTimeout: 600_000,
           maxWorkers: 2,

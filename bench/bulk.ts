@@ -10,11 +10,51 @@ const EVENTS_PER_SEC = 500
 const SECS = 6
 const ROUNDS = 3
 
+type Person = ReturnType<typeof createClient>
+
+/** A kind of bulk action: what it does to 10,000 devices, each with a pending certificate, and in how many seconds. */
+type Measured = {
+  words: string
+  goalSecs: number
+  /** Previews it for the devices of a filter; resolves to the id of the bulk action. */
+  preview: (person: Person, projectId: string, filter: { text: string }) => Promise<{ bulkActionId: string }>
+  start: (person: Person, ids: { projectId: string; bulkActionId: string }) => Promise<unknown>
+}
+
 /**
  * Accepts 10,000 pending certificates with one bulk action, beside 100 devices that publish 500 events per second. The p99 of their events
  * may be at most twice the p99 without it.
  */
-export async function bulk(): Promise<void> {
+export function bulk(): Promise<void> {
+  return measure({
+    words: 'accepted certificates',
+    goalSecs: 6,
+    preview: (person, projectId, filter) =>
+      person('devices_CreateBulkDecision', {
+        projectId,
+        decision: 'Accept',
+        selection: { kind: 'filter', filter },
+      }),
+    start: (person, ids) => person('devices_StartBulkDecision', ids),
+  })
+}
+
+/** Sets a label of 10,000 devices with one bulk action, like `bulk`. */
+export function bulkLabels(): Promise<void> {
+  return measure({
+    words: 'labels',
+    goalSecs: 8,
+    preview: (person, projectId, filter) =>
+      person('devices_CreateBulkLabels', {
+        projectId,
+        selection: { kind: 'filter', filter },
+        set: { site: 'pier4' },
+      }),
+    start: (person, ids) => person('devices_StartBulkChange', ids),
+  })
+}
+
+async function measure({ words, goalSecs, preview, start }: Measured): Promise<void> {
   await using hub = await startBenchHub({ MUSTER_LOG_LEVEL: 'error' })
   const cookie = await signIn(hub)
   const person = createClient({ baseUrl: hub.url, headers: { cookie, origin: hub.url } })
@@ -30,13 +70,13 @@ export async function bulk(): Promise<void> {
   for (let round = 0; round < ROUNDS; round++) alone.push((await publish(SECS)).p99Ms)
   report('events alone', `p99 ${median(alone).toFixed(1)} ms`)
 
-  /** Makes pending certificates and previews their acceptance; resolves to its id. */
+  /** Makes devices with pending certificates and previews the bulk action; resolves to its id. */
   const prepare = async (round: number): Promise<string> => {
     await hub.query(
       `with made as (
-         insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates)
+         insert into device (device_id, project_id, fingerprint_id, fingerprint_hash, pending_certificates, hostname)
          select 'd_' || left(translate(md5($3 || ' ' || i), '0', 'z'), 22), $1, 'd_pk_' || left(md5($3 || ' ' || i), 22),
-                sha256(($3 || ' ' || i)::bytea), 1 from generate_series(1, $2::int) i returning device_id
+                sha256(($3 || ' ' || i)::bytea), 1, 'round-' || $3 from generate_series(1, $2::int) i returning device_id
        )
        insert into device_certificate (certificate_id, device_id, fingerprint, status)
        select 'd_c_' || substr(device_id, 3), device_id, upper(md5(device_id)), 'Pending' from made`,
@@ -44,17 +84,13 @@ export async function bulk(): Promise<void> {
     )
     await hub.query('vacuum analyze device, device_certificate')
     await hub.query('checkpoint')
-    const { bulkActionId } = await person('devices_CreateBulkDecision', {
-      projectId,
-      decision: 'Accept',
-      selection: { kind: 'filter', filter: {} },
-    })
+    const { bulkActionId } = await preview(person, projectId, { text: `round-${round}` })
     return bulkActionId
   }
   /** Resolves to the time from the start to the end of a bulk action, in milliseconds. */
   const run = async (bulkActionId: string): Promise<number> => {
     const startedMs = performance.now()
-    await person('devices_StartBulkDecision', { projectId, bulkActionId })
+    await start(person, { projectId, bulkActionId })
     for (;;) {
       const { status, succeededCount } = await person('devices_GetBulkAction', { projectId, bulkActionId })
       if (status === 'Completed' && succeededCount === ITEMS) return performance.now() - startedMs
@@ -73,10 +109,10 @@ export async function bulk(): Promise<void> {
   const timeMs = median(times)
   reportGoal(
     '',
-    `${ITEMS} accepted certificates`,
+    `${ITEMS} ${words}`,
     `${(timeMs / 1000).toFixed(1)} s`,
-    '<= 6.0 s',
-    timeMs <= 6_000,
+    `<= ${goalSecs.toFixed(1)} s`,
+    timeMs <= goalSecs * 1000,
   )
   const ratio = median(beside) / median(alone)
   reportGoal(

@@ -1,6 +1,7 @@
 import type { ChildProcess } from 'node:child_process'
 import { setTimeout as pause } from 'node:timers/promises'
 import { newDatedId } from '@muster/actions'
+import { readPredicate } from '@muster/predicates'
 import { connectDevice, type FakeDevice } from '@muster/testkit/device'
 import { ask, forked, median, quantile } from './child.ts'
 import type { HttpLoad, HttpRun } from './http-client.ts'
@@ -28,6 +29,12 @@ const LATEST_EVENTS = 10
 const PAGE = `
   select device_id, name, hostname, first_seen, is_connected, pending_certificates, health, last_connected_at from device
    where project_id = $1 and (first_seen, device_id) > ($2, $3) order by first_seen, device_id limit ${PAGE_SIZE}`
+
+/** Predicates of three conditions: the index of values serves the first, and no condition of the second. */
+const PREDICATES = [
+  ['three conditions with an index', 'site = "site 7" and floor < 60 and device.connected'],
+  ['three conditions without one', 'floor != 4 and site contains "99" and version contains "19"'],
+] as const
 
 /**
  * Measures the lists of a large hub (docs/goals.md P15 and P16). Compares a page of a list of 100,000 devices with a bare SQL statement
@@ -88,6 +95,20 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
     report(
       `first page by ${sort}, c=1`,
       `${runText(run)}; x${(run.p99Ms / least.p99Ms).toFixed(1)} of the bare page`,
+    )
+  }
+  for (const [name, where] of PREDICATES) {
+    const filter = { predicate: readPredicate(where) }
+    const found = queryLoad(hub, cookie, 'projects_QueryDevices', {
+      projectId,
+      limit: PAGE_SIZE,
+      filter,
+      countTotal: false,
+    })
+    const run = await ask<HttpRun>(client, { ...found, connections: 1 })
+    report(
+      `first page by ${name}, c=1`,
+      `${runText(run)}; p95 x${(run.p95Ms / least.p95Ms).toFixed(1)} of the bare page`,
     )
   }
   report('first page with total, c=1', runText(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))

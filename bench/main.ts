@@ -3,7 +3,7 @@
 import { agent } from './agent.ts'
 import { backup } from './backup.ts'
 import { blobs } from './blobs.ts'
-import { bulk } from './bulk.ts'
+import { bulk, bulkLabels } from './bulk.ts'
 import { cluster } from './cluster.ts'
 import { compare } from './compare.ts'
 import { ends } from './ends.ts'
@@ -55,6 +55,7 @@ const BENCHES: Record<string, Bench> = {
   returns: { run: returns, limitMinutes: 10 },
   sizes: { run: sizes, limitMinutes: 10 },
   bulk: { run: bulk, limitMinutes: 10 },
+  'bulk-labels': { run: bulkLabels, limitMinutes: 10 },
   blobs: { run: blobs, limitMinutes: 15 },
   backup: { run: backup, limitMinutes: 30 },
   paint: { run: paint, limitMinutes: 20 },

@@ -111,6 +111,8 @@ it('shows in its header that a part of the page could not be refreshed', async (
   await head.getByText('Last update failed just now').waitFor()
   // The data of the last successful refresh stay on screen.
   await page.getByRole('heading', { level: 1, name: 'unnamed' }).waitFor()
+  // They do not say whether anything is wrong now.
+  await page.getByText(/^Nothing is wrong\./).waitFor({ state: 'detached' })
   await expectGoodScreen(page, 'device-stale')
   await emit('Not seen')
   await mendDetails()

@@ -403,9 +403,12 @@ it('C21: has room for View and for the words of each column that it shows', asyn
   await expectWholeRows()
 })
 
-/** Waits until no row is cut off at the right edge of the panel, nor a word in its cell, at several widths of the window. */
+/**
+ * Waits until no row is cut off at the right edge of the panel, nor a word in its cell, and each time of first contact is whole on one line,
+ * at several widths of the window.
+ */
 async function expectWholeRows() {
-  for (const width of [1280, 1360, 1400, 1440, 1600]) {
+  for (const width of [390, 1280, 1360, 1400, 1440, 1600]) {
     await page.setViewportSize({ width, height: 1000 })
     const cut = () =>
       page.evaluate<string[]>(`[...document.querySelectorAll('tr[data-index]')].flatMap(row => {
@@ -413,7 +416,9 @@ async function expectWholeRows() {
         const view = row.lastElementChild.firstElementChild.getBoundingClientRect()
         const words = [...row.querySelectorAll('td:is([class*=update], [class*=version]) .truncated')]
           .filter(word => word.checkVisibility({ visibilityProperty: true }) && word.scrollWidth > word.clientWidth)
-        return [...(view.right > edge ? ['View'] : []), ...words.map(word => word.textContent)]
+        const seen = [...row.querySelectorAll('td[class*=seen]')].filter(
+          cell => cell.scrollWidth > cell.clientWidth || cell.firstElementChild.getBoundingClientRect().height > 24)
+        return [...(view.right > edge ? ['View'] : []), ...[...words, ...seen].map(word => word.textContent)]
       })`)
     await expect.poll(cut, { message: `cut off at ${width}` }).toEqual([])
   }

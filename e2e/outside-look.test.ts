@@ -327,6 +327,8 @@ it('C28: says in a bar that keeps its place that the hub is lost, and that it is
   await page.getByRole('heading', { level: 1 }).waitFor()
   await page.route('**/api/config.json', route => route.abort())
   await page.getByText(/^Connection to the hub lost at \d\d:\d\d:\d\d\.$/).waitFor()
+  // The data on screen are not said to be up to date.
+  await page.getByText(/^Last update \d+ s ago$/).waitFor()
   await expectGoodScreen(page, 'lost')
   const bar = page.getByRole('region', { name: 'Connection to the hub' })
   const place = await bar.boundingBox()

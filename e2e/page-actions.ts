@@ -3,6 +3,18 @@ import type { Page } from 'playwright-core'
 import { expect } from 'vitest'
 import type { PopulatedStage } from './populated-stage.ts'
 
+/** Paths that lead to another one, such as the first page of a sidebar, and the end of the path to which they lead. */
+export const REDIRECTS: Readonly<Record<string, string>> = {
+  '/': '/projects',
+  '/settings': '/settings/profile',
+  '/admin': '/admin/dashboard',
+  '/org_{$organization}': '/projects',
+  '/org_{$organization}/projects/$projectId': '/devices',
+  '/org_{$organization}/repo_{$repository}': '/packages',
+  '/org_{$organization}/repositories/$repositoryId': '/packages',
+  '/org_{$organization}/settings': '/settings/members',
+}
+
 /** Opens a page with an empty query cache and returns the actions that it has sent until it is complete. */
 export async function actionsOf(page: Page, url: string): Promise<ActionName[]> {
   const sent: ActionName[] = []

@@ -164,6 +164,32 @@ it('finds a device by its addresses in any notation, and offers its actions', as
   await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
 })
 
+it('shows the label or the serial number by which a device was found, as the list does', async () => {
+  const [, deviceId] = deviceIds
+  await invoke(page, 'devices_SetLabels', { deviceId: deviceId!, set: { site: 'pier-7 north' }, remove: [] })
+  const found = await invoke(page, 'devices_GetProperty', { deviceId: deviceId!, name: 'device' })
+  if (found.result === 'NotFound') throw new Error('The simulated device reported no serial number.')
+  const { serial } = found.value as { serial: string }
+  await page.keyboard.press('Control+k')
+  for (const [text, word, marked] of [
+    ['site=pier-7', 'Label', 'site=pier-7'],
+    ['pier-7', 'Label', 'pier-7'],
+    [serial.toLowerCase(), 'Serial number', serial],
+  ] as const) {
+    await box().fill(text)
+    const device = option(/^crane-gw-02/)
+    await expect.poll(() => device.locator('mark').allInnerTexts()).toEqual([marked])
+    expect(await device.innerText()).toContain(word)
+  }
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices?q=pier-7`)
+  const row = page.locator('tr[data-index]')
+  await expect.poll(() => row.locator('mark').allInnerTexts()).toEqual(['pier-7'])
+  expect(await row.innerText()).toContain('Label site=pier-7 north')
+  await expectGoodScreen(page, 'list-found')
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/devices/${deviceId}`)
+  await page.getByRole('heading', { level: 1, name: 'crane-gw-02' }).waitFor()
+})
+
 it('runs actions of the page and of the session, by keys and by touch', async () => {
   const own = await stage.newPage()
   await startSession(own, stage)

@@ -286,6 +286,20 @@ export async function expectGoodScreen(page: Page, name: string, prepare = async
   await twoFrames(page)
 }
 
+/** The looks of `expectGoodLooks`. The gate checks each screen in the first of `LOOKS`. */
+const FURTHER_LOOKS = LOOKS.filter(look => look !== DESKTOP && look.width !== 320 && look.zoom === undefined)
+
+/** Checks a screen with axe in both themes, at desktop and phone size, and with forced colours. */
+export async function expectGoodLooks(page: Page, name: string) {
+  for (const look of FURTHER_LOOKS) {
+    await show(page, look)
+    const where = `${name}-${nameOf(look)}`
+    expect.soft({ where, violations: await violations(page, look) }).toEqual({ where, violations: [] })
+  }
+  await show(page, DESKTOP)
+  await page.emulateMedia({ colorScheme: null, forcedColors: null })
+}
+
 /** Checks an open menu. The menu closes when the window is resized, so `open` opens it again for each size. */
 export async function expectGoodMenu(page: Page, name: string, open: (page: Page) => Promise<void>) {
   await page.keyboard.press('Escape')

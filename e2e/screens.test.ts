@@ -1,6 +1,7 @@
 import { CONSOLE_PATHS } from '@muster/actions'
 import type { Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
+import { REDIRECTS } from './page-actions.ts'
 import { expectGoodScreen } from './people.ts'
 import { openPopulatedStage, type PopulatedStage } from './populated-stage.ts'
 
@@ -31,17 +32,6 @@ beforeEach(async () => {
 
 afterAll(() => resources.disposeAsync())
 
-/** Paths that lead to another one, such as the first page of a sidebar, and the end of the path to which they lead. */
-const REDIRECTS: Record<string, string> = {
-  '/': '/projects',
-  '/settings': '/settings/profile',
-  '/admin': '/admin/dashboard',
-  '/org_{$organization}': '/projects',
-  '/org_{$organization}/projects/$projectId': '/devices',
-  '/org_{$organization}/repo_{$repository}': '/packages',
-  '/org_{$organization}/repositories/$repositoryId': '/packages',
-  '/org_{$organization}/settings': '/settings/members',
-}
 const SCREENS = CONSOLE_PATHS.filter(path => !REDIRECTS[path])
 
 it.each(Object.entries(REDIRECTS))('%s leads to …%s', async (path, end) => {

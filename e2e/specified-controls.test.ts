@@ -261,6 +261,18 @@ const FORMS: Record<string, Opened> = {
     submit: 'Add',
     values: { wrong: {}, right: { Property: 'version', Value: '2.7.0' } },
   },
+  'a saved view': {
+    file: 'pages/devices/views/SaveViewDialog.tsx',
+    open: async () => {
+      await page.goto(`${stage.hub.url}${project}/devices`)
+      await page.locator('tr[data-index]').first().waitFor()
+      await page.getByRole('button', { name: 'Views', exact: true }).click()
+      await page.getByRole('button', { name: 'Save as a new view…' }).click()
+      return page.getByRole('dialog', { name: 'Save as a new view' })
+    },
+    submit: 'Save View',
+    values: { wrong: { Name: ' ' }, right: { Name: 'Line 6' } },
+  },
 }
 
 it.each(Object.entries(FORMS))(

@@ -30,6 +30,17 @@ export function auditEventsMarkdown(events: readonly AuditEvent[]): string {
   return ['| event | data | written by |', '|---|---|---|', ...rows].join('\n')
 }
 
+/** Features whose events belong to no organization, so that no webhook gets them. */
+const OF_INSTANCE = ['accounts', 'instance', 'audit']
+
+/** Table of the types of messages for docs/webhooks.md. */
+export function messageTypesMarkdown(events: readonly AuditEvent[]): string {
+  const rows = events
+    .filter(({ feature }) => !OF_INSTANCE.includes(feature))
+    .map(({ name, data }) => `| \`${name.replace('_', '.')}\` | ${fieldsOf(data).join(', ')} |`)
+  return ['| type | `data.data` |', '|---|---|', ...rows].join('\n')
+}
+
 function eventsIn(file: string, text: string, otherSources: readonly string[]): AuditEvent[] {
   const [, body = ''] = /^const events = \{\n(.*?)^\}/ms.exec(text) ?? []
   // The first line of a docstring or an event is indented by two spaces. The further lines of an event are indented by more.

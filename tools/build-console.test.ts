@@ -15,6 +15,7 @@ it('O11: starts with a built console and a packed agent if Vite is installed and
       'apps/console/src',
       'packages/actions/src',
       'packages/concurrency/src',
+      'packages/csv/src',
       'packages/link/src',
       'packages/predicates/src',
     ])

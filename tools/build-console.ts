@@ -19,6 +19,7 @@ await refresh({
     'apps/console',
     'packages/actions/src',
     'packages/concurrency/src',
+    'packages/csv/src',
     'packages/predicates/src',
     'package-lock.json',
   ],

@@ -3,6 +3,7 @@ import pg from 'pg'
 /** TypeScript types for each PostgreSQL type: `read` for selected values, and `write` for written values if they differ. */
 const TYPES: Record<string, { read: string; write?: string }> = {
   text: { read: 'string' },
+  _text: { read: 'string[]' },
   bytea: { read: 'Buffer' },
   bool: { read: 'boolean' },
   int4: { read: 'number' },

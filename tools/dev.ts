@@ -17,6 +17,7 @@ const SOURCES = [
   'apps/hub/src',
   'packages/actions/src',
   'packages/concurrency/src',
+  'packages/csv/src',
   'packages/link/src',
   'packages/predicates/src',
 ]

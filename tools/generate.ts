@@ -1,6 +1,7 @@
 // Writes the files that are generated from the code: the list of features and their handlers, the types of jobs and audit events for
-// clients, the console's tables of words and live queries, the types of CSS Modules, the API documents, the tables of audit events, limits
-// and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if a file differs.
+// clients, the console's tables of words, live queries and required members, the types of CSS Modules, the API documents, the tables of audit
+// events, types of messages, limits and metrics, the table types and the checksums of migrations. With --check it writes nothing and fails if
+// a file differs.
 import { execFileSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { chmod, mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
@@ -12,12 +13,13 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
-import { type AuditEvent, auditEventsIn, auditEventsMarkdown } from './audit-events.ts'
+import { type AuditEvent, auditEventsIn, auditEventsMarkdown, messageTypesMarkdown } from './audit-events.ts'
 import { consoleTables } from './console-tables.ts'
 import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
 import { featureTypes } from './feature-types.ts'
 import { featureFiles } from './features.ts'
+import { requiredMembersText } from './required-members.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Folder of the hub's features. */
@@ -42,6 +44,7 @@ async function generate(): Promise<void> {
   await put('biome.json', await bordersOfFeatures())
   for (const [file, text] of Object.entries(await consoleTables(join(root, CONSOLE))))
     await put(`${CONSOLE}/${file}`, text)
+  await put(`${CONSOLE}/api/app/required-members.ts`, formatted(requiredMembersText()))
   for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
     name.endsWith('.module.css'),
   ))
@@ -59,6 +62,10 @@ async function generate(): Promise<void> {
   await put(
     'docs/api.md',
     withTable('docs/api.md', await textOf('docs/api.md'), 'events', auditEventsMarkdown(events)),
+  )
+  await put(
+    'docs/webhooks.md',
+    withTable('docs/webhooks.md', await textOf('docs/webhooks.md'), 'types', messageTypesMarkdown(events)),
   )
   await put(
     'docs/operating.md',

@@ -104,7 +104,7 @@ export default defineConfig({
             // would be dozens of requests.
             {
               name: 'app',
-              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\/|pages\/devices\/(has-failed|shared\/([dD]evice-?[nN]ame|software-condition|deletions|use-proxy-link))\.|pages\/bulk\/shared\/bulk-store\.|offline\/known-counts\.|accounts\/shared\/use-invitations\./,
+              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\/|pages\/devices\/(has-failed|shared\/([dD]evice-?[nN]ame|software-condition|deletions|proxy-link-hours))\.|pages\/bulk\/shared\/bulk-store\.|offline\/known-counts\.|accounts\/shared\/use-invitations\./,
               minShareCount: 2,
               priority: 1,
             },
@@ -122,9 +122,15 @@ export default defineConfig({
               minShareCount: 2,
               priority: 1,
             },
+            // The list of devices and the parts that it loads later share these.
+            {
+              name: 'list',
+              test: /pages\/devices\/list\/(all-devices-input|attention|column-ids|column-view|columns\.module)|predicates\/src\/device-fields/,
+              minShareCount: 2,
+            },
             {
               name: 'device',
-              test: /pages\/devices\/(detail\/(?!timeline\/)|SameError|tab-row|next-steps)|pages\/approvals\/shared\//,
+              test: /pages\/devices\/(detail\/(?!timeline\/)|shared\/use-proxy-link|SameError|tab-row|next-steps)|pages\/approvals\/shared\//,
               minShareCount: 2,
             },
           ],

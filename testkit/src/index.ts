@@ -51,6 +51,7 @@ export {
   type EventRow,
   randomFingerprint,
   viewRow,
+  webhookRow,
 } from './rows.ts'
 export { hasS3Server, type S3Server, s3Server } from './s3-server.ts'
 export { makeDatabase, type ScratchDatabase, scratchDatabase } from './scratch-database.ts'

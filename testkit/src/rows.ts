@@ -158,6 +158,31 @@ export async function viewRow(
   return viewId
 }
 
+/** Inserts a webhook of an organization, which is off and whose receiver refuses connections. Returns its id. */
+export async function webhookRow(
+  { db, services: { secretBox } }: Pick<TestHub, 'db' | 'services'>,
+  organizationId: string,
+  { name = 'Webhook', createdAt }: { name?: string; createdAt?: Date } = {},
+): Promise<string> {
+  const webhookId = newId('wh')
+  await db
+    .insertInto('webhook')
+    .values({
+      webhook_id: webhookId,
+      organization_id: organizationId,
+      name,
+      format: 'standard',
+      address: secretBox.seal('http://127.0.0.1:9/hook', webhookId),
+      shown_address: 'http://127.0.0.1:9/hook',
+      secret: secretBox.seal('whsec_AAAA', webhookId),
+      is_enabled: false,
+      ...(createdAt && { created_at: createdAt }),
+    })
+    .execute()
+  await db.insertInto('webhook_queue').values({ webhook_id: webhookId }).execute()
+  return webhookId
+}
+
 /** A unique random certificate fingerprint. */
 export function randomFingerprint(): string {
   return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')

@@ -1,10 +1,10 @@
 import { spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdir, stat, writeFile } from 'node:fs/promises'
+import { appendFile, mkdir, readdir, readFile, stat, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { text } from 'node:stream/consumers'
-import { newDatedId, newId } from '@muster/actions'
+import { ActionError, newDatedId, newId } from '@muster/actions'
 import {
   connectDevice,
   deviceRow,
@@ -16,7 +16,7 @@ import {
   type TestHub,
   testHub,
 } from '@muster/testkit'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from 'vitest'
 import { runCli } from './cli.ts'
 import { table } from './table.ts'
 
@@ -66,6 +66,9 @@ describe('usage', () => {
     [['forward', 'd', '80'], 'Expected LOCAL:REMOTE'],
     [['forward', 'd', '80:0'], 'Expected LOCAL:REMOTE'],
     [['assets', 'upload', 'r', 'file', '--parallel', '0'], 'Expected a whole number from 1 to 16'],
+    [['webhooks', 'create', 'o', 'n'], "required option '--url <url>' not specified"],
+    [['webhooks', 'replay', 'w'], 'Expected either a message id or --failed-since'],
+    [['webhooks', 'start', 'w', 'all'], 'Allowed choices are send, drop'],
     [['completion', 'tcsh'], 'Allowed choices are bash, zsh, fish'],
     [['actions', 'no_Such'], 'unknown command'],
     [['actions', 'execute', 'no_Such'], 'There is no action "no_Such"'],
@@ -284,6 +287,95 @@ describe('projects and devices', () => {
     })
     const deletion = await inProcess(['projects', 'views', 'delete', projectId, created.out.trim()])
     expect(deletion).toMatchObject({ code: 0, out: 'Deleted.\n' })
+  })
+
+  it('shows chosen columns of a list, as table, JSON and CSV', async () => {
+    const projectId = await hub.project(fleet.owner, fleet.organizationId)
+    const deviceId = await deviceRow(hub, projectId, { name: '=1+1' })
+    await fleet.owner.invoke('devices_SetLabels', { deviceId, set: { site: 'pier4' }, remove: [] })
+    const value = { floor: 4, '7': 'x' }
+    await fleet.owner.invoke('devices_SetProperty', { deviceId, name: 'place', value })
+    await fleet.owner.invoke('devices_SetProperty', { deviceId, name: 'version', value: '7' })
+    const list = ['devices', 'list', projectId, '--columns', 'name, label.site,place.7,connected,=version']
+    expect((await inProcess(list)).out).toBe(
+      'name  label.site  place.7  connected  =version\n=1+1  pier4       x        false      7\n',
+    )
+    expect(await jsonInProcess(...list)).toEqual([
+      { name: '=1+1', 'label.site': 'pier4', 'place.7': 'x', connected: false, '=version': '7' },
+    ])
+    expect((await inProcess([...list, '--csv'])).out).toBe(
+      "\uFEFFname,label.site,place.7,connected,'=version\r\n'=1+1,pier4,x,false,7\r\n",
+    )
+    await inProcess(['projects', 'views', 'create', projectId, 'All', '--where', 'exists label.site'])
+    expect(await jsonInProcess('devices', 'list', projectId, '--view', 'All')).toMatchObject([{ deviceId }])
+    for (const [columns, message] of [
+      ['name,name', 'The column name is named twice'],
+      ['label.Site', 'Found the column "label.Site"'],
+      ['a,b,c,d,e,f,g,h,i', 'Found 9 columns of properties and labels, expected at most 8'],
+    ] as const)
+      expect(await inProcess(['devices', 'list', projectId, '--columns', columns])).toMatchObject({
+        code: 2,
+        err: expect.stringContaining(message),
+      })
+  })
+
+  it('exports a list in each format, and continues an export that was interrupted', async () => {
+    const projectId = await hub.project(fleet.owner, fleet.organizationId)
+    const names = Array.from({ length: 1100 }, (_, n) => `crane-${String(n).padStart(4, '0')}`)
+    await hub.db
+      .insertInto('device')
+      .values(
+        names.map(name => ({
+          device_id: newId('d'),
+          project_id: projectId,
+          fingerprint_id: name,
+          fingerprint_hash: Buffer.from(name),
+          name,
+        })),
+      )
+      .execute()
+    const where = ['--where', 'device.name contains "crane"', '--sort', 'name', '--columns', 'name,status']
+    const exported = (...options: string[]) =>
+      inProcess(['devices', 'export', projectId, ...where, ...options])
+    const whole = await exported()
+    expect(whole).toMatchObject({ code: 0, err: '1100 devices\n' })
+    const lines = whole.out.split('\r\n')
+    expect(lines[0]).toBe('\uFEFFname,status')
+    expect(lines.slice(1, -1)).toEqual(names.map(name => `${name},offline`))
+    const rows = names.map(name => ({ name, status: 'offline' }))
+    expect(JSON.parse((await exported('--json')).out)).toEqual(rows)
+    const { out } = await exported('--jsonl')
+    expect(
+      out
+        .trimEnd()
+        .split('\n')
+        .map(line => JSON.parse(line) as unknown),
+    ).toEqual(rows)
+    expect(await exported('--csv', '--jsonl')).toMatchObject({ code: 2, out: '' })
+    expect(await exported('--csv', '--json')).toMatchObject({ code: 2, out: '' })
+    const empty = await inProcess(['devices', 'export', projectId, '--text', 'nothing', '--json'])
+    expect(empty).toMatchObject({ code: 0, out: '[\n]\n', err: '0 devices\n' })
+
+    // The token ends after two pages, as a session or a right may.
+    const file = join(cli.folder, 'devices.csv')
+    let pages = 0
+    const invoke = hub.pipeline.invoke.bind(hub.pipeline)
+    const cutting = vi.spyOn(hub.pipeline, 'invoke').mockImplementation(async (...call) => {
+      if (call[1] === 'projects_QueryDevices' && ++pages > 2)
+        throw new ActionError('Forbidden', 'You may not see this project.', { status: 403 })
+      return invoke(...call)
+    })
+    onTestFinished(() => cutting.mockRestore())
+    const cut = await exported('--output', file)
+    expect(cut).toMatchObject({ code: 3, out: '' })
+    expect(cut.err).toContain(`1000 devices are in ${file}.part. Run the same command again to continue.`)
+    cutting.mockRestore()
+    await appendFile(`${file}.part`, 'half a line')
+    expect(await exported('--output', file)).toMatchObject({ code: 0, err: `1100 devices in ${file}\n` })
+    expect(await readFile(file, 'utf8')).toBe(whole.out)
+    expect((await readdir(cli.folder)).filter(name => name.startsWith('devices.csv'))).toEqual([
+      'devices.csv',
+    ])
   })
 
   it('reads all pages of a list, or up to a limit', async () => {

@@ -5,11 +5,13 @@ import { Command, CommanderError, Option } from 'commander'
 import type { CliStreams, CommandContext } from './command-context.ts'
 import { addCompletionCommand } from './commands/completion.ts'
 import { addDeviceCommands } from './commands/devices.ts'
+import { addEventCommands } from './commands/events.ts'
 import { addForwardCommand } from './commands/forward.ts'
 import { addLoginCommand } from './commands/login.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
 import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
+import { addWebhookCommands } from './commands/webhooks.ts'
 import { type Access, type GlobalOptions, readAccess, siteProxy } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
 import { printedJson } from './printed-json.ts'
@@ -62,6 +64,8 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
   addOrganizationCommands(program, context)
   addProjectCommands(program, context)
   addDeviceCommands(program, context)
+  addEventCommands(program, context)
+  addWebhookCommands(program, context)
   addForwardCommand(program, context)
   addRepositoryCommands(program, context)
   const actions = program.command('actions').description('every action of the hub, by name')
@@ -98,8 +102,12 @@ function createContext({ out, ...streams }: CliStreams): CommandContext {
     proxyTo: async (command, url) => siteProxy(url, (await access(command)).proxyUrl, streams.environment),
     invokeAt,
     invoke: async (command, name, input) => invokeAt(await access(command), name, input),
+    write: out,
     print(command, value, text) {
       out(isJson(command) || text === undefined ? `${printedJson(value)}\n` : `${text}\n`)
+    },
+    printLine(command, value, text) {
+      out(isJson(command) ? `${printedJson(value, 0)}\n` : `${harmless(text)}\n`)
     },
     printTable(command, rows, columns) {
       out(isJson(command) ? `${printedJson(rows)}\n` : table(rows, columns))

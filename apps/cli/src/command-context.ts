@@ -29,8 +29,12 @@ export type CommandContext = Omit<CliStreams, 'out'> & {
   invokeAt: <N extends ActionName>(access: Access, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
   /** Runs an action with the hub and token that `access` finds for the command. */
   invoke: <N extends ActionName>(command: Command, name: N, input: ActionInput<N>) => Promise<ActionOutput<N>>
+  /** Writes text to standard output as it is. */
+  write: (text: string) => void
   /** Prints a result: as one JSON value with `--json`, else as `text`. */
   print: (command: Command, value: unknown, text?: string) => void
+  /** Prints one of several results: as a line of JSON with `--json`, else as `text`. */
+  printLine: (command: Command, value: unknown, text: string) => void
   /** Prints rows: as JSON with `--json`, else as a table. */
   printTable: <Row>(command: Command, rows: readonly Row[], columns: readonly Column<Row>[]) => void
 }

@@ -2,17 +2,17 @@ import type { MultiBar, SingleBar } from 'cli-progress'
 import type { CommandContext } from './command-context.ts'
 import { plain } from './table.ts'
 
-/** Shows the progress of transfers. */
+/** Shows the progress of transfers and of other work. */
 export type Progress = {
-  /** Shows a new transfer. */
-  start(name: string, totalBytes: number): Transfer
+  /** Shows a new transfer, or other work whose parts have the name `unit`. */
+  start(name: string, total: number, unit?: string): Transfer
   /** Removes the bars from the screen. */
   stop(): void
 }
 
 export type Transfer = {
-  /** Sets the number of transferred bytes, counted from the start of the file. */
-  at(doneBytes: number): void
+  /** Sets the number of transferred bytes, counted from the start of the file, or of other parts that are done. */
+  at(done: number): void
   /** Ends the transfer and shows its outcome. */
   end(outcome: string): void
 }
@@ -22,7 +22,8 @@ export type Transfer = {
  * transfer.
  */
 export async function createProgress({ err, isTerminal }: CommandContext): Promise<Progress> {
-  if (!isTerminal) return { start: (name, totalBytes) => lines(err, name, totalBytes), stop: () => {} }
+  if (!isTerminal)
+    return { start: (name, total, unit = 'bytes') => lines(err, name, total, unit), stop: () => {} }
   const { MultiBar } = await import('cli-progress')
   const bars: MultiBar = new MultiBar({
     format: ' {bar} {percentage}% {name} {outcome}',
@@ -33,10 +34,10 @@ export async function createProgress({ err, isTerminal }: CommandContext): Promi
     stream: process.stderr,
   })
   return {
-    start(name, totalBytes) {
-      const bar: SingleBar = bars.create(Math.max(1, totalBytes), 0, { name: plain(name), outcome: '' })
+    start(name, total) {
+      const bar: SingleBar = bars.create(Math.max(1, total), 0, { name: plain(name), outcome: '' })
       return {
-        at: doneBytes => bar.update(doneBytes),
+        at: done => bar.update(done),
         end: outcome => bar.update({ outcome }),
       }
     },
@@ -44,7 +45,7 @@ export async function createProgress({ err, isTerminal }: CommandContext): Promi
   }
 }
 
-function lines(err: (text: string) => void, name: string, totalBytes: number): Transfer {
-  err(`${plain(name)}: ${totalBytes} bytes\n`)
+function lines(err: (text: string) => void, name: string, total: number, unit: string): Transfer {
+  err(`${plain(name)}: ${total} ${unit}\n`)
   return { at: () => {}, end: outcome => err(`${plain(name)}: ${outcome}\n`) }
 }

@@ -3,6 +3,7 @@ import { createRouter, parseSearchWith, stringifySearchWith } from '@tanstack/re
 import { accountRoutes, users } from './pages/accounts/routes.ts'
 import { pendingCertificates } from './pages/approvals/routes.ts'
 import { instanceLogs, organizationLog, projectLogs, repositoryLog } from './pages/audit/routes.ts'
+import { importLabels } from './pages/bulk/routes.ts'
 import { designSystem } from './pages/design-system/routes.ts'
 import { deviceRoutes } from './pages/devices/routes.ts'
 import { admin, instanceRoutes } from './pages/instance/routes.ts'
@@ -34,7 +35,14 @@ const routeTree = root.addChildren([
     organization.addChildren([
       organizationIndex,
       projects,
-      project.addChildren([...projectRoutes, ...deviceRoutes, pendingCertificates, software, ...projectLogs]),
+      project.addChildren([
+        ...projectRoutes,
+        ...deviceRoutes,
+        pendingCertificates,
+        importLabels,
+        software,
+        ...projectLogs,
+      ]),
       ...repositoriesRoutes,
       repository.addChildren([...repositoryRoutes, repositoryLog]),
       organizationSettings.addChildren([...organizationSettingsRoutes, organizationLog]),

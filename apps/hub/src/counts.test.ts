@@ -4,6 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { BASE58, encodeRadix, newDatedId } from '@muster/actions'
+import type { RawJson } from '@muster/actions/exact-json'
 import { MAGIC } from '@muster/link'
 import {
   connectDevice,
@@ -40,7 +41,9 @@ async function sentDuring(work: () => Promise<unknown>): Promise<Statement[]> {
   try {
     await work()
     return queries.mock.calls.map(([query, values]) =>
-      typeof query === 'string' ? { text: query, values: values ?? [] } : query,
+      typeof query === 'string'
+        ? { text: query, values: values ?? [] }
+        : { ...query, values: query.values ?? values },
     )
   } finally {
     queries.mockRestore()
@@ -119,6 +122,40 @@ it('locks the partitions of a few days for the latest events, however many days 
   expect(many).toBe(few)
   expect(many).toBeLessThanOrEqual(30)
 })
+
+it('writes a property with two statements of a transaction, which fire no trigger', async () => {
+  const { token } = await hub.fleet()
+  await using device = await connectDevice({ url: hub.url, token })
+  const { deviceId, invoke } = device
+  const set = (value: unknown) => invoke('devices_SetProperty', { deviceId, name: 'device', value })
+  await set({ serial: 'A1', floor: 1 })
+  const statements = await sentDuring(() => set({ serial: 'A1', floor: 2 }))
+  const ofProperties = statements.filter(({ text }) => text.includes('device_property'))
+  expect(ofProperties).toHaveLength(2)
+  const [write, history] = ofProperties
+  expect(history!.text).toContain('insert into device_property_change')
+  // The trigger that keeps labels fires for labels alone. A fired trigger would also be another statement and a row lock.
+  expect(await firedTriggers(write!)).toEqual([])
+})
+
+/** Names of the triggers that a statement fires when it runs again. */
+async function firedTriggers({ text, values }: Statement): Promise<string[]> {
+  const client = await hub.pool.connect()
+  try {
+    await client.query('begin')
+    const { rows } = await client.query<{ 'QUERY PLAN': RawJson }>(
+      `explain (analyze, format json) ${text}`,
+      values,
+    )
+    const [plan] = rows[0]!['QUERY PLAN'].parse() as [
+      { Triggers: { 'Trigger Name': string; Calls: number }[] },
+    ]
+    return plan.Triggers.filter(({ Calls }) => Calls > 0).map(trigger => trigger['Trigger Name'])
+  } finally {
+    await client.query('rollback')
+    client.release()
+  }
+}
 
 async function eventsStatement(read: () => Promise<unknown>): Promise<Statement> {
   const statements = await sentDuring(read)

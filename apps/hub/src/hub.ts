@@ -284,6 +284,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     silenceSecs: config.proxySilenceSecs,
   })
   const blobUrls = new BlobUrls(key, publicUrl)
+  const secretBox = new SecretBox(key, previousKey)
   const mailer = stack.use(
     new MailWatch(createMailer({ ...config, log }), { readiness, log, measures: metrics }),
   )
@@ -299,8 +300,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
   )
   const blobs = await openBlobs({
     config,
-    key,
-    previousKey,
+    box: secretBox,
     urls: blobUrls,
     shares,
     databaseShares,
@@ -335,6 +335,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     firstPassword,
     proxy: { hosts, tokens, publicUrl },
     blobs,
+    secretBox,
+    outbound: {
+      webhooks: new GuardedHttpClient(config.webhooksAllow, { denied: config.outboundDeny, needsTls: true }),
+    },
     signup: config.signup,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },
     limits: config.limits,
@@ -393,7 +397,10 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     retention: features.flatMap(({ retention = [] }) => retention),
     ...ofFeatures,
   }
-  for (const { onStart } of features) await onStart?.(jobContext)
+  for (const { onStart } of features) {
+    const started = await onStart?.(jobContext)
+    if (started) stack.use(started)
+  }
 
   const inputs = new InputBudgets(config.limits, limitReports)
   const answers = new AnswerBudgets(config.limits, limitReports)
@@ -543,14 +550,12 @@ async function listening(
  */
 async function openBlobs({
   config,
-  key,
-  previousKey,
+  box,
   ...rest
-}: { config: Config; key: InstanceKey; previousKey: InstanceKey | undefined } & Pick<
+}: { config: Config; box: SecretBox } & Pick<
   BlobsOptions,
   'urls' | 'shares' | 'databaseShares' | keyof CommandParts
 >): Promise<Blobs> {
-  const box = new SecretBox(key, previousKey)
   const stores = new ObjectStores(
     box,
     new GuardedHttpClient(config.outboundAllow, { denied: config.outboundDeny }),

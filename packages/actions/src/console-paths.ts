@@ -30,6 +30,7 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/projects/$projectId/devices',
   '/org_{$organization}/projects/$projectId/devices/pending',
   '/org_{$organization}/projects/$projectId/devices/connect',
+  '/org_{$organization}/projects/$projectId/devices/import',
   '/org_{$organization}/projects/$projectId/devices/$deviceId',
   '/org_{$organization}/projects/$projectId/devices/$deviceId/log',
   '/org_{$organization}/projects/$projectId/devices/$deviceId/timeline',

@@ -15,9 +15,19 @@ import { text } from './text.ts'
  *   any organization but change only their own (docs/decisions.md, "Actions and audit").
  * - `report` writes to it and also admits the device itself.
  * - `administer` administers an organization.
+ * - `webhook.manage` makes and changes webhooks of an organization and its projects, and turns its feed of events on.
  * - `own` admits only the person to whom the resource belongs.
  */
-export type Right = 'view' | 'inspect' | 'read' | 'manage' | 'delete' | 'report' | 'administer' | 'own'
+export type Right =
+  | 'view'
+  | 'inspect'
+  | 'read'
+  | 'manage'
+  | 'delete'
+  | 'report'
+  | 'administer'
+  | 'webhook.manage'
+  | 'own'
 
 /** Kinds of resources that a permission can name, each with the brand of its ids. */
 type ResourceIds = {
@@ -34,6 +44,7 @@ type ResourceIds = {
   deploymentToken: 'deployment_id'
   device: 'd'
   certificate: 'd_c'
+  webhook: 'wh'
 }
 
 export type ResourceKind = keyof ResourceIds

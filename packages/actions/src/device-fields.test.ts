@@ -24,6 +24,7 @@ it('the answer of the device list has each field of a device, with its type', ()
     currentConnectionDurationSecs: 'integer',
     properties: 'object',
     labels: 'object',
+    match: 'object',
   })
 })
 

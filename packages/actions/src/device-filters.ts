@@ -19,10 +19,29 @@ import {
   MAX_PROPERTY_CONDITIONS,
 } from './limits.ts'
 import { Predicate } from './predicates.ts'
-import { PropertyName, text } from './scalars.ts'
+import { PropertyName, text, U32 } from './scalars.ts'
 
 /** State of a device, derived from its connection and its health report (docs/protocol.md 4.3). */
 export const DeviceStatus = z.enum(['healthy', 'warning', 'error', 'offline'])
+
+/** The field in which a search found a device. */
+export const DeviceMatch = z
+  .object({
+    field: z.enum(['id', 'name', 'hostname', 'ip', 'mac', 'serial', 'label', 'property']),
+    value: z
+      .string()
+      .describe(
+        'The whole value, of a property its first 255 characters; MAC addresses with colons, labels as `key=value`.',
+      ),
+    start: U32.describe('Position of the found part in the value, in characters.'),
+    end: U32,
+    interface: z.string().optional().describe('Network interface of the address.'),
+    name: z
+      .string()
+      .optional()
+      .describe('Name of the property, with the member of its value after a dot, or key of the label.'),
+  })
+  .describe('The field in which the text was found.')
 
 /** Preset filters of the device list, for frequent questions about a fleet. */
 const DevicePreset = z.enum([
@@ -110,7 +129,7 @@ const SoftwareCondition = z.union([
 /** Filter of a device list. A device matches if all parts hold. */
 export const DeviceFilter = z.object({
   text: optionalText(text(MAX_FILTER_LENGTH)).describe(
-    'Part of a name, host name or id, or the beginning of an address as in `address`.',
+    'Part of a name, host name or id, or the beginning of an address as in `address`, a serial number, a label (key, value or `key=value`) or a property.',
   ),
   address: optionalText(text(MAX_FILTER_LENGTH)).describe(
     'Beginning of an IP or MAC address of the device in any notation, or of the last three bytes of a MAC address.',
@@ -147,7 +166,7 @@ export const DeviceFilter = z.object({
     'Devices that enrolled with this deployment token: a certificate of theirs was first seen with it.',
   ),
   software: optional(SoftwareCondition).describe('Software that the devices report.'),
-  bulkActionId: optional(BulkActionId).describe('Devices that a bulk action accepted or rejected.'),
+  bulkActionId: optional(BulkActionId).describe('Devices that a bulk action has changed, such as accepted.'),
   deviceIds: optional(z.array(DeviceId).max(MAX_LISTED_DEVICES)).describe('Only these devices.'),
 })
 

@@ -53,14 +53,22 @@ export type FeatureActions = {
     | 'repositories_QueryAuditLog'
     | 'repositories_QueryAuditLogActivity'
   bulk:
+    | 'devices_AddBulkImportRows'
     | 'devices_CancelBulkAction'
     | 'devices_CreateBulkDecision'
     | 'devices_CreateBulkDeletion'
+    | 'devices_CreateBulkImport'
+    | 'devices_CreateBulkLabels'
+    | 'devices_CreateBulkRename'
     | 'devices_GetBulkAction'
     | 'devices_GetBulkCounts'
+    | 'devices_GetBulkPreview'
     | 'devices_QueryBulkActionItems'
+    | 'devices_QueryBulkImportProblems'
+    | 'devices_StartBulkChange'
     | 'devices_StartBulkDecision'
     | 'devices_StartBulkDeletion'
+    | 'devices_StartBulkUndo'
   devices:
     | 'devices_Block'
     | 'devices_ClaimOperationWork'
@@ -131,6 +139,7 @@ export type FeatureActions = {
     | 'projects_QueryLinkedRepositories'
     | 'projects_SetCertificateRenewal'
     | 'projects_SetDeploymentTokenFlags'
+    | 'projects_SetDeploymentTokenLabels'
     | 'projects_SetDeploymentTokenLimits'
     | 'projects_SetName'
     | 'projects_SetPinnedProperties'
@@ -187,6 +196,21 @@ export type FeatureActions = {
   software: 'projects_GetSoftware' | 'repositories_GetVersionUsage' | 'repositories_QueryPackageUsage'
   timeline: 'devices_QueryTimeline'
   views: 'views_Create' | 'views_Delete' | 'views_Get' | 'views_Query' | 'views_Set'
+  webhooks:
+    | 'webhooks_Create'
+    | 'webhooks_Delete'
+    | 'webhooks_GetDetails'
+    | 'events_GetFeed'
+    | 'webhooks_Query'
+    | 'webhooks_QueryAttempts'
+    | 'events_Query'
+    | 'webhooks_ResendFailed'
+    | 'webhooks_ResendMessage'
+    | 'webhooks_ResetSecret'
+    | 'webhooks_Set'
+    | 'events_SetFeed'
+    | 'webhooks_StartDelivery'
+    | 'webhooks_Test'
 }
 
 /** Names of the background jobs of each feature of the hub. */
@@ -213,6 +237,7 @@ export type FeatureJobs = {
   organizations: 'organizations_SendInvitationEmail'
   repositories: 'repositories_SweepBlobs'
   software: 'projects_SampleSoftware'
+  webhooks: 'webhooks_MaintainOutbox' | 'webhooks_SendOffEmail'
 }
 
 /** Data of the audit events of each feature of the hub, by the name of the event. */
@@ -319,6 +344,7 @@ export type FeatureEvents = {
       sessionCount: number
       jobIds: string[]
       bulkActionIds: string[]
+      webhookIds: string[]
     }
     instance_DatabaseMoved: { to: string }
     limits_Reached: LimitSubject & { limit: string; count: number; message: string }
@@ -359,6 +385,11 @@ export type FeatureEvents = {
       projectId: string
       tokenId: string
       flags: { autoAccept: boolean; ownCertificate?: boolean }
+    }
+    projects_DeploymentTokenLabelsChanged: {
+      projectId: string
+      tokenId: string
+      labels: ParsedInput<'projects_SetDeploymentTokenLabels'>['labels']
     }
     projects_DeploymentTokenLimitsChanged: {
       projectId: string
@@ -428,6 +459,47 @@ export type FeatureEvents = {
     views_Changed: { projectId: string; viewId: string; name: string; isShared: boolean }
     views_Deleted: { projectId: string; viewId: string }
   }
+  webhooks: {
+    events_FeedChanged: { organizationId: string; isOn: boolean }
+    webhooks_Created: {
+      organizationId: string
+      projectId?: string
+      webhookId: string
+      name: string
+      format: string
+      address: string
+    }
+    webhooks_Changed: {
+      organizationId: string
+      webhookId: string
+      name: string
+      address: string
+      types?: string[]
+      isOn: boolean
+    }
+    webhooks_Deleted: { organizationId: string; webhookId: string; name: string }
+    webhooks_Tested: { organizationId: string; webhookId: string; name: string; status?: number }
+    webhooks_SecretReset: { organizationId: string; webhookId: string; name: string }
+    webhooks_MessagesResent: {
+      organizationId: string
+      webhookId: string
+      name: string
+      messageCount: number
+    }
+    webhooks_DeliveryStarted: {
+      organizationId: string
+      webhookId: string
+      name: string
+      waiting: string
+    }
+    webhooks_TurnedOff: {
+      organizationId: string
+      webhookId: string
+      name: string
+      reason: string
+    }
+    webhooks_OffEmailSent: { organizationId: string; webhookId: string; userId: string }
+  }
 }
 
 /** Data of all audit events, by the name of the event. */
@@ -440,4 +512,5 @@ export type AuditEvents = FeatureEvents['accounts'] &
   FeatureEvents['organizations'] &
   FeatureEvents['projects'] &
   FeatureEvents['repositories'] &
-  FeatureEvents['views']
+  FeatureEvents['views'] &
+  FeatureEvents['webhooks']

@@ -45,6 +45,7 @@ const RAW_LENGTH = {
   d_block: FLAT_LENGTH,
   bulk: FLAT_LENGTH,
   view: FLAT_LENGTH,
+  wh: FLAT_LENGTH,
   u_sk: SECRET_LENGTH,
   u_session_sk: SECRET_LENGTH,
   deployment: SECRET_LENGTH,
@@ -73,7 +74,7 @@ export function newId<const Prefix extends keyof typeof RAW_LENGTH>(
 }
 
 /** Returns a new dated id: `<prefix>_YYYYMMDD-HHMM-` in UTC, then eight random characters (docs/protocol.md 6.2). */
-export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev' | 'job'>(
+export function newDatedId<const Prefix extends 'd_ev' | 'audit_act' | 'audit_ev' | 'msg' | 'job'>(
   prefix: Prefix,
   at: Date = new Date(),
 ): string & z.$brand<Prefix> {

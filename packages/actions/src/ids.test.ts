@@ -22,6 +22,7 @@ import {
   UserSessionToken,
   UserToken,
   UserTokenId,
+  WebhookId,
 } from './ids.ts'
 import { CertificateFingerprint } from './scalars.ts'
 
@@ -44,6 +45,7 @@ const FLAT: [prefix: string, schema: z.ZodType, length: number][] = [
   ['d_conn', DeviceConnectionId, 22],
   ['d_block', DeviceBlockId, 22],
   ['view', DeviceViewId, 22],
+  ['wh', WebhookId, 22],
   ['org', OrganizationId, 22],
 ]
 

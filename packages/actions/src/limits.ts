@@ -29,6 +29,14 @@ export const MAX_BULK_ITEMS = 20_000
 export const MAX_INLINE_BULK_ITEMS = 200
 /** Seconds between the start of a bulk deletion or rejection with more than `MAX_INLINE_BULK_ITEMS` items and its first item. */
 export const BULK_UNDO_SECS = 10
+/** Time after the end of a bulk action of labels or names in which it can be undone, in seconds. */
+export const BULK_CHANGE_UNDO_SECS = 600
+/** Maximum number of rows of an import of names and labels. */
+export const MAX_IMPORT_ROWS = 100_000
+/** Maximum number of rows of an import in one call. */
+export const MAX_IMPORT_PORTION = 5_000
+/** Longest cell of an import, in characters. */
+export const MAX_IMPORT_CELL_LENGTH = 1024
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest time in a condition on the time last seen: 10 years, in seconds. */
@@ -87,6 +95,19 @@ export const MAX_METADATA_BYTES = 64 * 1024
 export const MAX_FILENAME_LENGTH = 256
 /** Longest part of a file's path between slashes, in bytes of UTF-8: the limit of common file systems. */
 export const MAX_FILENAME_PART_BYTES = 255
+
+/** Longest address of a webhook or collector, in characters. */
+export const MAX_ADDRESS_LENGTH = 2048
+/** Longest template of a webhook, in characters. */
+export const MAX_TEMPLATE_LENGTH = 20 * 1024
+/** Hours for which the former secret of a webhook signs too after a change. */
+export const FORMER_SECRET_HOURS = 24
+/** Maximum number of types of messages that a webhook or a reader of the feed of events names. */
+export const MAX_EVENT_TYPES = 100
+/** Maximum number of events in one answer of the feed of events. */
+export const MAX_FEED_PAGE = 500
+/** Longest time in seconds for which `events_Query` waits for an event. Proxies usually end a silent request after 30 s or more. */
+export const MAX_FEED_WAIT_SECS = 25
 
 /** HTML elements that the console allows in the operator's banner. The console shows only the text of other elements. */
 export const BANNER_TAGS = ['a', 'b', 'strong', 'em', 'code', 'br'] as const

@@ -7,6 +7,7 @@ export type LiveTopic =
   | 'tokens'
   /** Saved views of device lists. */
   | 'views'
+  | 'webhooks'
   | 'devices'
   | 'certificates'
   | 'connections'

@@ -274,6 +274,11 @@ function areaOf(name: string): string {
   return name.split('_')[0]!
 }
 
+/** JSON Schema of the output of an action, as a client gets it. */
+export function outputSchemaOf(output: z.ZodType): JsonSchema {
+  return schemaOf(output, 'output')
+}
+
 function schemaOf(schema: z.ZodType, io: 'input' | 'output'): JsonSchema {
   const { $schema: _, ...rest } = z.toJSONSchema(schema, {
     io,

@@ -1,5 +1,6 @@
 import { z } from 'zod'
 import { command, listInput, listOutput, optional, query, TextFilter } from './define.ts'
+import { DeviceMatch } from './device-filters.ts'
 import { DeviceId, OrganizationId, OrganizationInvitationId, ProjectId, RepositoryId, UserId } from './ids.ts'
 import { MAX_FILTER_LENGTH } from './limits.ts'
 import { RepositoryVisibility, repositoryNames } from './repositories.ts'
@@ -105,7 +106,7 @@ export const organizations = {
   }),
   organizations_Search: query({
     summary:
-      'Finds projects, repositories and devices by name, host name, id, IP or MAC address, best match first.',
+      'Finds projects, repositories and devices by what they are called, and devices by what they report, best match first.',
     cost: 'brief',
     input: z.object({
       organizationId: OrganizationId,
@@ -126,23 +127,13 @@ export const organizations = {
           status: z.enum(['healthy', 'warning', 'error', 'offline']),
           pendingCertificatesCount: U32,
           lastSeenAt: Timestamp.optional().describe('End of the last connection of a disconnected device.'),
-          match: z
-            .object({
-              field: z.enum(['id', 'name', 'hostname', 'ip', 'mac']),
-              value: z.string().describe('The whole value; MAC addresses with colons.'),
-              start: U32.describe('Position of the found part in the value, in characters.'),
-              end: U32,
-              interface: z.string().optional().describe('Network interface of the address.'),
-            })
-            .describe('The field in which the text was found.'),
+          match: DeviceMatch,
         }),
       ),
       hasMoreDevices: z.boolean().describe('More devices match.'),
       isCut: z
         .boolean()
-        .describe(
-          'The search within names, host names and ids took more than 2 s. Devices are then found by the start of a field only.',
-        ),
+        .describe('The search took more than 2 s. Devices are then found by the start of a field only.'),
     }),
     permission: asMember,
   }),

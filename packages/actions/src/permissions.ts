@@ -45,7 +45,9 @@ export function rolesOf(permission: AnyPermission): ReadonlySet<Role> {
   }
   if (on === 'device' && (can === 'report' || can === 'inspect')) roles.add('device')
   if (can === 'read') roles.add('linkedDevice').add('publicReader')
-  if (can !== 'administer' && !(can === 'delete' && on === 'organization')) roles.add('member')
+  const isForAdministrators =
+    can === 'administer' || can === 'webhook.manage' || (can === 'delete' && on === 'organization')
+  if (!isForAdministrators) roles.add('member')
   if (orOneself) roles.add('oneself')
   roles.add('organizationAdmin')
   const isMembership = can === 'administer' && (on === 'organization' || on === 'invitation')

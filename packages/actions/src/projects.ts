@@ -14,6 +14,7 @@ import {
 import {
   ColumnName,
   DeviceFilter,
+  DeviceMatch,
   DeviceSort,
   DeviceStatus,
   PropertyPath,
@@ -317,8 +318,9 @@ export const projects = {
             .describe('Present and true while machines take its connection over from each other.'),
           certificateEndsAt: CertificateEndsAt,
           labels: LabelsOutput.optional().describe('Absent without a label.'),
+          match: DeviceMatch.optional().describe('Where `filter.text` was found.'),
         } satisfies Record<
-          DeviceMember | 'currentConnectionDurationSecs' | 'properties' | 'labels',
+          DeviceMember | 'currentConnectionDurationSecs' | 'properties' | 'labels' | 'match',
           z.ZodType
         >),
       ),
@@ -632,5 +634,16 @@ export const projects = {
     output: Empty,
     permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
     audit: ['tokenId', 'limits'],
+  }),
+  projects_SetDeploymentTokenLabels: command({
+    summary:
+      'Replaces the labels that a deployment token gives to new devices; enrolled devices keep theirs.',
+    input: z.object({
+      tokenId: DeploymentTokenId,
+      labels: LabelsToSet.describe('All labels; empty for none.'),
+    }),
+    output: Empty,
+    permission: { can: 'manage', on: 'deploymentToken', id: 'tokenId' },
+    audit: ['tokenId', 'labels'],
   }),
 }

@@ -12,6 +12,7 @@ import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
 import { software } from './software.ts'
 import { views } from './views.ts'
+import { webhooks } from './webhooks.ts'
 
 /** Every action of the hub by its wire name. All transports, clients and documents are built from this list. */
 export const actions = {
@@ -25,6 +26,7 @@ export const actions = {
   ...repositories,
   ...software,
   ...views,
+  ...webhooks,
   ...instance,
   ...audit,
 }

@@ -14,8 +14,11 @@ import {
 } from './expr.ts'
 import { readRequirement } from './version-requirement.ts'
 
-/** A mistake in a predicate: its place, as a path in the tree, the value found there, and the value expected. */
-export type Problem = { at: string; found: string; expected: string }
+/**
+ * A mistake in a predicate: its place, as a path in the tree, the value found there, and the value expected. `part` is the path from there to
+ * the value, if it is a part of an expression.
+ */
+export type Problem = { at: string; found: string; expected: string; part?: string }
 
 /** Type of an expression's value, if every device gives it the same one. */
 type ExprType = 'boolean' | 'number' | 'text' | 'time' | 'null' | 'array' | 'object' | 'any'
@@ -99,15 +102,15 @@ function problemsHere(expr: JsonExpr): LocalProblem[] {
     case 'Or':
       return expr.exprs.length === 0
         ? [{ found: `${expr.kind} without conditions`, expected: 'at least one condition' }]
-        : expr.exprs.flatMap(part => wrongType(part, ['boolean'], 'a condition'))
+        : expr.exprs.flatMap((one, index) => wrongType(one, ['boolean'], 'a condition', `exprs.${index}`))
     case 'Not':
-      return wrongType(expr.expr, ['boolean'], 'a condition')
+      return wrongType(expr.expr, ['boolean'], 'a condition', 'expr')
     case 'In':
-      return wrongType(expr.right, ['array'], 'a list')
+      return wrongType(expr.right, ['array'], 'a list', 'right')
     case 'Contains':
-      return [expr.left, expr.right].flatMap(part => wrongType(part, ['text'], 'a text'))
+      return SIDES.flatMap(side => wrongType(expr[side], ['text'], 'a text', side))
     case 'VersionRequirement':
-      return [...wrongType(expr.expr, ['text'], 'a text'), ...wrongRequirement(expr.requirement)]
+      return [...wrongType(expr.expr, ['text'], 'a text', 'expr'), ...wrongRequirement(expr.requirement)]
     case 'Ago':
       return expr.secs <= MAX_AGO_SECS
         ? []
@@ -174,8 +177,9 @@ function isStorable(value: Json): boolean {
 
 /** Problems of two values that have an order only among numbers and among texts, of which times are some. */
 function wrongOrder(left: JsonExpr, right: JsonExpr): LocalProblem[] {
-  const found = [left, right].flatMap(part =>
-    wrongType(part, ['number', 'text', 'time'], 'a number, a text or a time'),
+  const pair = { left, right }
+  const found = SIDES.flatMap(side =>
+    wrongType(pair[side], ['number', 'text', 'time'], 'a number, a text or a time', side),
   )
   if (found.length > 0) return found
   const [one, other] = [typeOf(left), typeOf(right)].map(type => (type === 'time' ? 'text' : type))
@@ -184,8 +188,11 @@ function wrongOrder(left: JsonExpr, right: JsonExpr): LocalProblem[] {
     : [{ found: `${wordsFor(left)} and ${wordsFor(right)}`, expected: 'two numbers or two texts' }]
 }
 
-function wrongType(expr: JsonExpr, types: ExprType[], expected: string): LocalProblem[] {
-  return isOneOf(expr, types) ? [] : [{ found: wordsFor(expr), expected }]
+/** The two sides of a comparison. */
+const SIDES = ['left', 'right'] as const
+
+function wrongType(expr: JsonExpr, types: ExprType[], expected: string, part: string): LocalProblem[] {
+  return isOneOf(expr, types) ? [] : [{ found: wordsFor(expr), expected, part }]
 }
 
 function isOneOf(expr: JsonExpr, types: ExprType[]): boolean {

@@ -32,6 +32,14 @@ export {
   partsOf,
 } from './expr.ts'
 export { isLabelKey, LABEL_KEY_TEXT, MAX_LABEL_LENGTH, MAX_LABELS } from './labels.ts'
-export { printPredicate } from './print-text.ts'
-export { PredicateTextError, readPredicate } from './read-text.ts'
+export {
+  MAX_NAME_PATTERN_LENGTH,
+  type NamedDevice,
+  NamePatternError,
+  type NamePatternPart,
+  nameByPattern,
+  readNamePattern,
+} from './name-pattern.ts'
+export { KEYWORDS, printPredicate } from './print-text.ts'
+export { nearest, PredicateTextError, readPlaced, readPredicate } from './read-text.ts'
 export { MAX_REQUIREMENT_LENGTH, readRequirement } from './version-requirement.ts'

@@ -36,9 +36,15 @@ export class PredicateTextError extends Error {
 
 /** Reads the text form of a predicate. Throws a `PredicateTextError`. The types of its values are checked by `problemsOf`. */
 export function readPredicate(text: string): JsonExpr {
+  return readPlaced(text).expr
+}
+
+/** Reads a predicate as `readPredicate` does, with the index in the text where each of its expressions begins. */
+export function readPlaced(text: string): { expr: JsonExpr; starts: ReadonlyMap<JsonExpr, number> } {
   if (text.length > MAX_PREDICATE_LENGTH)
     throw new PredicateTextError(text, 0, `${text.length} characters`, `at most ${MAX_PREDICATE_LENGTH}`)
-  return new Reader(text).read()
+  const reader = new Reader(text)
+  return { expr: reader.read(), starts: reader.starts }
 }
 
 type Token = { kind: 'word' | 'number' | 'string' | 'sign' | 'end'; text: string; at: number }
@@ -67,6 +73,7 @@ class Reader {
   readonly #tokens: Token[]
   #next = 0
   #depth = 0
+  readonly starts = new Map<JsonExpr, number>()
 
   constructor(text: string) {
     this.#text = text
@@ -84,13 +91,24 @@ class Reader {
   }
 
   #joined(word: 'or' | 'and', part: () => JsonExpr): JsonExpr {
+    const { at } = this.#token
     const exprs = [part()]
     while (this.#takeWord(word)) exprs.push(part())
-    return exprs.length === 1 ? exprs[0]! : { kind: word === 'or' ? 'Or' : 'And', exprs }
+    return this.#placed(at, exprs.length === 1 ? exprs[0]! : { kind: word === 'or' ? 'Or' : 'And', exprs })
+  }
+
+  /** Notes where an expression begins. Brackets around it do not belong to it. */
+  #placed(at: number, expr: JsonExpr): JsonExpr {
+    if (!this.starts.has(expr)) this.starts.set(expr, at)
+    return expr
   }
 
   #not(): JsonExpr {
-    return this.#takeWord('not') ? { kind: 'Not', expr: this.#nested(() => this.#not()) } : this.#comparison()
+    const { at } = this.#token
+    return this.#placed(
+      at,
+      this.#takeWord('not') ? { kind: 'Not', expr: this.#nested(() => this.#not()) } : this.#comparison(),
+    )
   }
 
   #comparison(): JsonExpr {
@@ -111,6 +129,10 @@ class Reader {
   }
 
   #operand(): JsonExpr {
+    return this.#placed(this.#token.at, this.#unplacedOperand())
+  }
+
+  #unplacedOperand(): JsonExpr {
     if (this.#takeWord('exists')) {
       const [expr, isWhole] = this.#value()
       return expr.kind === 'Get' && !isWhole
@@ -309,7 +331,7 @@ function tokensOf(text: string): Token[] {
 }
 
 /** The word that differs from `text` by the fewest letters, at most 2; undefined if there is none. */
-function nearest(text: string, words: readonly string[]): string | undefined {
+export function nearest(text: string, words: readonly string[]): string | undefined {
   const distances = words.map(word => [distance(text.toLowerCase(), word.toLowerCase()), word] as const)
   const [steps, word] = distances.reduce((best, next) => (next[0] < best[0] ? next : best), [3, ''] as const)
   return steps > 0 && steps <= 2 && steps < text.length ? word : undefined

@@ -11,6 +11,7 @@ import { repositoryRows } from './repositories.ts'
 import type { Row } from './row.ts'
 import { softwareRows } from './software.ts'
 import { viewRows } from './views.ts'
+import { webhookRows } from './webhooks.ts'
 
 /**
  * A row (test case) for each action, for the table-driven tests of permissions, hostile input, the audit log and lists. A missing
@@ -26,6 +27,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...repositoryRows,
   ...softwareRows,
   ...viewRows,
+  ...webhookRows,
   ...instanceRows,
   ...auditRows,
 }

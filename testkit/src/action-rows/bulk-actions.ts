@@ -1,7 +1,7 @@
 import type { bulkActions } from '@muster/actions'
 import { deviceRow } from '../rows.ts'
-import { anotherCertificate, bulkActionRow } from './records.ts'
-import { type ActorName, READERS, type Rows } from './row.ts'
+import { anotherCertificate, bulkActionRow, endedBulkChangeRow } from './records.ts'
+import { type ActorName, MEMBERS, READERS, type Rows } from './row.ts'
 
 /** Members with a session: a user token does not start bulk actions. */
 const SIGNED_IN_MEMBERS: readonly ActorName[] = ['member', 'organizationAdmin']
@@ -44,12 +44,70 @@ export const bulkActionRows: Rows<typeof bulkActions> = {
     }),
     may: SIGNED_IN_READERS,
   },
-  devices_CancelBulkAction: {
+  devices_CreateBulkLabels: {
+    input: async ({ hub, projectId }) => ({
+      projectId,
+      selection: { kind: 'devices', deviceIds: [await deviceRow(hub, projectId)] },
+      set: { site: 'pier4' },
+      remove: ['ring'],
+    }),
+    may: MEMBERS,
+  },
+  devices_CreateBulkRename: {
+    input: async ({ hub, projectId }) => ({
+      projectId,
+      selection: { kind: 'devices', deviceIds: [await deviceRow(hub, projectId)] },
+      pattern: 'crane-{index:3}',
+    }),
+    may: MEMBERS,
+  },
+  devices_CreateBulkImport: {
+    input: ({ projectId }) => ({ projectId, by: 'id', columns: ['name', 'label.site'] }),
+    may: MEMBERS,
+  },
+  devices_AddBulkImportRows: {
     input: async ({ hub, projectId }, { userId }) => ({
       projectId,
-      bulkActionId: await bulkActionRow(hub, projectId, userId),
+      bulkActionId: await bulkActionRow(hub, projectId, userId, 'Import'),
+      rows: [{ row: 2, key: await deviceRow(hub, projectId), values: ['crane-01'] }],
     }),
-    may: SIGNED_IN_READERS,
+    may: MEMBERS,
+  },
+  devices_GetBulkPreview: {
+    input: async ({ hub, projectId }, { userId }) => ({
+      projectId,
+      bulkActionId: await bulkActionRow(hub, projectId, userId, 'SetLabels'),
+    }),
+    may: READERS,
+  },
+  devices_QueryBulkImportProblems: {
+    input: async ({ hub, projectId }, { userId }) => ({
+      projectId,
+      bulkActionId: await bulkActionRow(hub, projectId, userId, 'Import'),
+    }),
+    may: READERS,
+  },
+  devices_StartBulkChange: {
+    input: async ({ hub, projectId }, { userId }) => ({
+      projectId,
+      bulkActionId: await bulkActionRow(hub, projectId, userId, 'SetLabels'),
+    }),
+    may: MEMBERS,
+  },
+  devices_StartBulkUndo: {
+    input: async ({ hub, projectId }, { userId }) => ({
+      projectId,
+      bulkActionId: await endedBulkChangeRow(hub, projectId, userId),
+    }),
+    may: MEMBERS,
+  },
+  devices_CancelBulkAction: {
+    // Of another kind, a user token may not cancel it.
+    input: async ({ hub, projectId }, { userId }) => ({
+      projectId,
+      bulkActionId: await bulkActionRow(hub, projectId, userId, 'SetLabels'),
+    }),
+    may: READERS,
   },
   devices_GetBulkAction: {
     input: async ({ hub, projectId }, { userId }) => ({

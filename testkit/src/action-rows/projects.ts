@@ -137,6 +137,10 @@ export const projectRows: Rows<typeof projects> = {
     input: ({ tokenId }) => ({ tokenId, limits: { deviceLimit: 1000 } }),
     may: MEMBERS,
   },
+  projects_SetDeploymentTokenLabels: {
+    input: ({ tokenId }) => ({ tokenId, labels: { site: 'pier4' } }),
+    may: MEMBERS,
+  },
   projects_QueryLinkedRepositories: {
     input: ({ projectId }) => ({ projectId }),
     may: READERS,

@@ -1,5 +1,12 @@
 import { randomBytes } from 'node:crypto'
-import { type BulkActionKind, newDatedId, newId, publicIdOf, randomBase58 } from '@muster/actions'
+import {
+  BULK_CHANGE_KINDS,
+  type BulkActionKind,
+  newDatedId,
+  newId,
+  publicIdOf,
+  randomBase58,
+} from '@muster/actions'
 import { hashSecret } from '@muster/hub/secrets'
 import { assetRow, deviceRow, randomFingerprint } from '../rows.ts'
 import type { TestHub } from '../test-hub.ts'
@@ -203,6 +210,7 @@ export async function bulkActionRow(
 ): Promise<string> {
   const bulkActionId = newId('bulk')
   const deviceId = await deviceRow(hub, projectId)
+  const isChange = BULK_CHANGE_KINDS.some(name => name === kind)
   const certificateId = kind === 'Accept' || kind === 'Reject' ? newId('d_c') : null
   if (certificateId !== null)
     await hub.db
@@ -223,6 +231,7 @@ export async function bulkActionRow(
       user_id: userId,
       session_id: 'none',
       item_count: 1,
+      ...(kind === 'Import' && { change: JSON.stringify({ by: 'id', columns: ['name'] }), row_count: 1 }),
     })
     .execute()
   await hub.db
@@ -232,8 +241,22 @@ export async function bulkActionRow(
       position: 0,
       device_id: deviceId,
       certificate_id: certificateId,
+      ...(isChange && { change: JSON.stringify([{ label: 'site', after: 'pier4' }]), row_number: 1 }),
     })
     .execute()
+  return bulkActionId
+}
+
+/** Inserts a bulk action that has set a label of one device. Resolves to its id. */
+export async function endedBulkChangeRow(hub: TestHub, projectId: string, userId: string): Promise<string> {
+  const bulkActionId = await bulkActionRow(hub, projectId, userId, 'SetLabels')
+  await hub.pool.query(
+    `update bulk_action set status = 'Completed', started_at = now(), ended_at = now(), succeeded_count = 1 where bulk_action_id = $1`,
+    [bulkActionId],
+  )
+  await hub.pool.query(`update bulk_action_item set outcome = 'Succeeded' where bulk_action_id = $1`, [
+    bulkActionId,
+  ])
   return bulkActionId
 }
 

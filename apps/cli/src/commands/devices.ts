@@ -1,9 +1,11 @@
 import { Argument, type Command, Option } from 'commander'
-import { boolean, json, type LabelChanges, labelChange, wholeNumber } from '../arguments.ts'
+import { boolean, json, wholeNumber } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { printedJson } from '../printed-json.ts'
+import { addDeviceChangeCommands } from './device-changes.ts'
+import { addDeviceExport, addDeviceList } from './device-lists.ts'
 
 const STATUSES = { pending: 'Pending', active: 'Active', rejected: 'Rejected', revoked: 'Revoked' } as const
 type StatusWord = keyof typeof STATUSES
@@ -17,7 +19,9 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
   const { invoke, print, printTable } = context
   const group = program
     .command('devices')
-    .description('a device with its properties, certificates and events')
+    .description('devices of a project, and a device with its properties, certificates and events')
+  addDeviceList(group, context)
+  addDeviceExport(group, context)
   group
     .command('info <device>')
     .description('show a device')
@@ -31,26 +35,7 @@ export function addDeviceCommands(program: Command, context: CommandContext): vo
       const created = await invoke(command, 'devices_Create', { projectId, fingerprint })
       print(command, created, created.deviceId)
     })
-  group
-    .command('rename <device> [name]')
-    .description('rename a device; without a name, remove its name')
-    .action(async (deviceId: string, name: string | undefined, _: object, command: Command) => {
-      print(command, await invoke(command, 'devices_SetName', { deviceId, name: name ?? null }), 'Renamed.')
-    })
-  group
-    .command('label <device>')
-    .argument('[changes...]', 'KEY=VALUE to set a label, KEY- to remove it', labelChange)
-    .description('set and remove labels of a device, and show them all; without changes, show them')
-    .action(async (deviceId: string, changes: LabelChanges | [] | undefined, _: object, command: Command) => {
-      const { labels = {} } =
-        changes && 'set' in changes
-          ? await invoke(command, 'devices_SetLabels', { deviceId, ...changes })
-          : await invoke(command, 'devices_GetDetails', { deviceId })
-      const lines = Object.entries(labels)
-        .map(([key, value]) => `${key}=${value}`)
-        .toSorted()
-      print(command, { labels }, lines.length > 0 ? lines.join('\n') : 'No labels.')
-    })
+  addDeviceChangeCommands(group, context)
   group
     .command('delete <device>')
     .description('delete a device with its history')

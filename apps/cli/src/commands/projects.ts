@@ -1,10 +1,11 @@
 import { type JsonExpr, printPredicate } from '@muster/predicates'
-import { type Command, Option } from 'commander'
-import { allOf, boolean, labelToSet, predicate, wholeNumber } from '../arguments.ts'
+import type { Command } from 'commander'
+import { boolean, labelToSet, predicate } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
 import { savedView } from '../saved-view.ts'
+import { addDeviceList } from './device-lists.ts'
 
 /** Adds `muster projects`: projects, their devices, linked repositories and deployment tokens. */
 export function addProjectCommands(program: Command, context: CommandContext): void {
@@ -48,66 +49,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
     })
 
   const devices = group.command('devices').description('devices of a project')
-  devices
-    .command('list <project>')
-    .description('list the devices, by first seen')
-    .option('--limit <count>', 'maximum number of rows', wholeNumber(1))
-    .option(
-      '--text <text>',
-      'only devices with this text in name, host name or id, or at the start of an address',
-    )
-    .option(
-      '--where <predicate>',
-      'only devices for which this holds, such as \'label.site = "pier4"\'',
-      predicate,
-    )
-    .option('--view <view>', 'only devices of this saved view, in its order: its id, or its name')
-    .addOption(
-      new Option('--status <status>', 'only devices with this status').choices([
-        'connected',
-        'disconnected',
-        'pending',
-      ]),
-    )
-    .action(
-      async (
-        projectId: string,
-        {
-          limit,
-          text,
-          where,
-          view,
-          status,
-        }: {
-          limit?: number
-          text?: string
-          where?: JsonExpr
-          view?: string
-          status?: 'connected' | 'disconnected' | 'pending'
-        },
-        command: Command,
-      ) => {
-        const saved = view === undefined ? undefined : await savedView(context, command, projectId, view)
-        const predicates = [saved?.conditions.predicate, where].filter(one => one !== undefined)
-        const filter = {
-          ...saved?.conditions,
-          ...(text && { text }),
-          ...(predicates.length > 0 && { predicate: allOf(predicates) }),
-          ...(status && { status }),
-        }
-        const sort = saved?.order === undefined ? {} : { sort: saved.order }
-        const input = { projectId, filter, ...sort }
-        const rows = await readList(context, command, 'projects_QueryDevices', input, limit)
-        printTable(command, rows, [
-          { title: 'Id', of: row => row.deviceId },
-          { title: 'Name', of: row => row.name ?? row.hostname },
-          { title: 'Status', of: row => row.status },
-          { title: 'Connected', of: row => (row.isConnected ? 'yes' : 'no') },
-          { title: 'Pending', of: row => row.pendingCertificatesCount },
-          { title: 'Last connected', of: row => row.lastConnectedAt },
-        ])
-      },
-    )
+  addDeviceList(devices, context)
 
   const views = group.command('views').description('saved views of the devices of a project')
   views

@@ -20,9 +20,22 @@ const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
   'devices_QueryTimeline',
 ])
 
+/** Throws an `ActionError` for an answer that a page cannot show. */
+type AnswerCheck = (name: ActionName, answer: unknown) => void
+
+let check: AnswerCheck = () => {}
+
+/** Sets the check of all later answers. Only signed-in pages set it (`app/check-answer.ts`), which keeps the code of the sign-in page small. */
+export function setAnswerCheck(checkAnswer: AnswerCheck) {
+  check = checkAnswer
+}
+
 /** Runs an action on the hub that served this page. Rejects with `ActionError`. */
-export const invoke: Invoke = (name, ...rest) =>
-  OF_DEVICES.has(name) ? invokeExactly(name, ...rest) : plain(name, ...rest)
+export const invoke: Invoke = async (name, ...rest) => {
+  const answer = await (OF_DEVICES.has(name) ? invokeExactly(name, ...rest) : plain(name, ...rest))
+  check(name, answer)
+  return answer
+}
 
 /** Runs an action of `OF_DEVICES`. The parser is code of its own, which lists and public pages do not load. */
 const invokeExactly: Invoke = async (name, ...rest) => {

@@ -73,7 +73,11 @@ function asText(report: RestoreReport): string {
     ...cancelledJobs.slice(0, MAX_NAMED_JOBS).map(({ job, jobId }) => `Cancelled the job ${job} (${jobId}).`),
     cancelledJobs.length > MAX_NAMED_JOBS && `Cancelled ${cancelledJobs.length - MAX_NAMED_JOBS} more jobs.`,
     ...(Object.keys(cancellations) as (keyof Cancellations)[]).flatMap(field =>
-      report[field].map(id => `Cancelled the ${nounOf(field)} ${id}.`),
+      report[field].map(id =>
+        field === 'webhookIds'
+          ? `The webhook ${id} is held: its messages wait until an administrator of its organization starts it.`
+          : `Cancelled the ${nounOf(field)} ${id}.`,
+      ),
     ),
     REVOKED_RIGHTS,
   ]

@@ -19,6 +19,7 @@ import { repositories } from './repositories/feature.ts'
 import { software } from './software/feature.ts'
 import { timeline } from './timeline/feature.ts'
 import { views } from './views/feature.ts'
+import { webhooks } from './webhooks/feature.ts'
 
 /** All features of the hub. */
 export const features: readonly Feature[] = registerFeatures({
@@ -35,6 +36,7 @@ export const features: readonly Feature[] = registerFeatures({
   software,
   timeline,
   views,
+  webhooks,
 })
 
 /** Handlers of all actions. A missing one does not compile. */
@@ -52,6 +54,7 @@ export const handlers: Handlers = {
   ...software.actions,
   ...timeline.actions,
   ...views.actions,
+  ...webhooks.actions,
 }
 
 /** All kinds of jobs. A missing one does not compile. */
@@ -65,6 +68,7 @@ export const jobs: { [N in JobName]: Job<N> } = {
   ...organizations.jobs,
   ...repositories.jobs,
   ...software.jobs,
+  ...webhooks.jobs,
 }
 
 /** Finds the owners of every kind of resource. A missing kind does not compile. */
@@ -75,10 +79,11 @@ export const owners: Owners = {
   ...organizations.owners,
   ...projects.owners,
   ...repositories.owners,
+  ...webhooks.owners,
 }
 
 /** Makes the services of all features. A missing one does not compile. */
-export const services: ServiceMakers = { ...bulk.services }
+export const services: ServiceMakers = { ...bulk.services, ...webhooks.services }
 
 /** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
-export const cancellations: Cancellations = { ...bulk.onRestore }
+export const cancellations: Cancellations = { ...bulk.onRestore, ...webhooks.onRestore }

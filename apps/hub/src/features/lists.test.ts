@@ -41,8 +41,10 @@ afterAll(async () => {
 })
 
 async function queryList(name: ActionName, { items }: List, input: Ask = {}): Promise<Answer> {
-  const { member, instanceAdmin } = world.people
-  const person = actions[name].permission === 'admin' ? instanceAdmin : member
+  const { member, organizationAdmin, instanceAdmin } = world.people
+  const { may } = ACTION_ROWS[name]
+  const administrator = may.includes('organizationAdmin') ? organizationAdmin : instanceAdmin
+  const person = may.includes('member') ? member : administrator
   const scope = await ACTION_ROWS[name].input(world, member)
   const output = (await person.invoke(name, { ...scope, ...input } as never)) as unknown as Record<
     string,

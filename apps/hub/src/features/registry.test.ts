@@ -3,6 +3,7 @@ import {
   ActionError,
   type ActionName,
   actions,
+  newDatedId,
   newId,
   publicIdOf,
   type Role,
@@ -18,6 +19,7 @@ import {
   type TestUser,
   testHub,
   viewRow,
+  webhookRow,
 } from '@muster/testkit'
 import { ACTION_ROWS } from '@muster/testkit/action-rows'
 import {
@@ -161,11 +163,16 @@ beforeAll(async () => {
   const roomy = {
     ...limits,
     'device-pending-certificates': 1000,
+    'organization-webhooks': 1000,
     'device-refused-commands': 1_000_000,
     'person-refused-commands': 1_000_000,
     'address-refused-commands': 1_000_000,
   }
-  const hub = await testHub({ limits: roomy, ...settings, outboundAllow: ['127.0.0.0/8'] }, captured.log)
+  const loopback = {
+    outboundAllow: ['127.0.0.0/8'],
+    webhooksAllow: ['127.0.0.0/8'],
+  }
+  const hub = await testHub({ limits: roomy, ...settings, ...loopback }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(
     `select organization_id as id from organization union all select project_id from project
      union all select token_id from deployment_token union all select user_id from "user"`,
@@ -203,6 +210,8 @@ beforeAll(async () => {
     d_c: await anotherCertificate(world, foreignDevice!.deviceId),
     d_block: await blockRow(hub, foreignProjectId),
     view: await viewRow(hub, foreignProjectId),
+    wh: await webhookRow(hub, foreignOrganizationId),
+    msg: newDatedId('msg'),
     bulk: await bulkActionRow(hub, foreignProjectId, otherTenant.userId),
   }
   hiddenFromOtherTenant = [

@@ -11,6 +11,7 @@ import { projectQueries } from '../../pages/projects/live-queries.ts'
 import { repositoryQueries } from '../../pages/repositories/live-queries.ts'
 import { softwareQueries } from '../../pages/software/live-queries.ts'
 import { viewQueries } from '../../pages/views/live-queries.ts'
+import { webhookQueries } from '../../pages/webhooks/live-queries.ts'
 
 /** Queries that live changes affect. A change causes a refetch of these on screen. */
 export const LIVE_QUERIES = {
@@ -26,4 +27,5 @@ export const LIVE_QUERIES = {
   ...repositoryQueries,
   ...softwareQueries,
   ...viewQueries,
+  ...webhookQueries,
 }

@@ -32,9 +32,9 @@ export function otherOffset(atMs: number, nowMs: number): string | undefined {
   return found === utcOffset(nowMs) ? undefined : found
 }
 
-/** A day in the browser's time zone: "22 Nov". */
+/** A day in the browser's time zone: "22 Nov"; a dash for NaN, the time of a text that is no date. */
 export function shortDay(atMs: number): string {
-  return short.format(atMs)
+  return Number.isNaN(atMs) ? '–' : short.format(atMs)
 }
 
 /** A day in the browser's time zone: "22 November". */

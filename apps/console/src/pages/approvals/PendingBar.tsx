@@ -45,7 +45,7 @@ export function PendingBar({
     )
   return (
     <section ref={bar} className={`${styles.bar} ${styles.low}`} aria-label="Selected certificates">
-      <div className={styles.selected}>
+      <div className={`row ${styles.selected}`}>
         <b role="status">{count} selected</b>
         <span className="muted hidden-on-phones">{originWords(selected, certificates)}</span>
         {selected.size < total && (

@@ -11,6 +11,7 @@ import { CopyButton } from '../../ui/CopyButton.tsx'
 import { LinkButton } from '../../ui/LinkButton.tsx'
 import shared from '../../ui/lazy/details.module.css'
 import { JsonValue } from '../../ui/lazy/JsonValue.tsx'
+import { MachineName } from '../../ui/lazy/MachineName.tsx'
 import { useCopy } from '../../ui/use-copy.ts'
 import { actorIdOf } from './actors.ts'
 import type { Group } from './groups.ts'
@@ -45,7 +46,7 @@ export function LogDetail({ group: { entries }, sealing }: LogDetailProps) {
             <Moment at={entry.createdAt} />
           </Line>
           <Line name="Type">
-            <span className="mono">{entry.event}</span>
+            <MachineName name={entry.event} />
           </Line>
         </dl>
       </div>

@@ -23,7 +23,7 @@ export function BulkProgress({ projectId, action, children }: BulkProgressProps)
   })
   const isWaiting = status === 'Waiting'
   return (
-    <div className={styles.progress}>
+    <div className={`row ${styles.progress}`}>
       <Spinner />
       <div className="grow">
         <p role="status">

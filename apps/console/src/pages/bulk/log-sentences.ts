@@ -22,6 +22,18 @@ export const bulkEvents = {
 export const bulkActions = {
   devices_CreateBulkDecision: { kind: 'certificate', say: 'review certificates of {projectId}' },
   devices_CreateBulkDeletion: { kind: 'device', say: 'review devices of {projectId} to delete' },
+  devices_CreateBulkLabels: { kind: 'property', say: 'review labels of devices of {projectId}' },
+  devices_CreateBulkRename: { kind: 'device', say: 'review new names of devices of {projectId}' },
+  devices_CreateBulkImport: { kind: 'device', say: 'begin an import of names and labels of {projectId}' },
+  devices_AddBulkImportRows: {
+    kind: 'device',
+    say: 'add rows to an import of names and labels of {projectId}',
+  },
+  devices_StartBulkChange: {
+    kind: 'device',
+    say: 'change labels or names of several devices of {projectId}',
+  },
+  devices_StartBulkUndo: { kind: 'device', say: 'undo a change of several devices of {projectId}' },
   devices_StartBulkDecision: { kind: 'certificate', say: 'decide several certificates of {projectId}' },
   devices_StartBulkDeletion: { kind: 'device', say: 'delete several devices of {projectId}' },
   devices_CancelBulkAction: { kind: 'device', say: 'cancel a bulk action of {projectId}' },
@@ -32,6 +44,10 @@ const BULK_WORDS = new Map<unknown, [verb: string, thing: string]>(
     Accept: ['accepting', 'certificate'],
     Reject: ['rejecting', 'certificate'],
     Delete: ['deleting', 'device'],
+    SetLabels: ['changing labels of', 'device'],
+    Rename: ['renaming', 'device'],
+    Import: ['importing names and labels of', 'device'],
+    Undo: ['undoing a change of', 'device'],
   } satisfies Record<BulkKind, [verb: string, thing: string]>),
 )
 

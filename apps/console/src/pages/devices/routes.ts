@@ -9,6 +9,7 @@ import type { eventsSearch } from './detail/timeline/EventsPage.tsx'
 import type { timelineSearch } from './detail/timeline/TimelinePage.tsx'
 import { allDevicesInput } from './list/all-devices-input.ts'
 import type { devicesSearch } from './shared/device-search.ts'
+import { viewsInput } from './shared/views-input.ts'
 
 const devices = createRoute({
   getParentRoute: () => project,
@@ -21,6 +22,7 @@ const devices = createRoute({
     const isAsked = Object.keys(location.search).length > 0 || queryClient.getQueryData(first.queryKey)
     if (!isAsked) void queryClient.prefetchInfiniteQuery(first)
     void queryClient.prefetchQuery(actionQuery('users_GetView', { projectId }))
+    void queryClient.prefetchQuery(actionQuery('views_Query', viewsInput(projectId)))
   },
   component: lazyPage(() => import('./list/DevicesPage.tsx'), 'DevicesPage'),
 })

@@ -79,7 +79,7 @@ export function MemberRow({ organizationId, member }: { organizationId: string; 
   return (
     <Row>
       <Cell>
-        <span className={styles.person}>
+        <span className={`row ${styles.person}`}>
           <Avatar name={name} />
           <span className="lines">
             {displayName ? <b>{displayName}</b> : <Unnamed />}

@@ -84,7 +84,7 @@ function Counts({ projectId, deviceCount, connectedCount, warningCount = 0, erro
       </CardFoot>
     )
   return (
-    <div className={`touch-area ${styles.counts}`}>
+    <div className={`touch-area wrap ${styles.counts}`}>
       {connectedCount > 0 && (
         <Link {...list} search={{ status: 'connected' }}>
           <Mark state="on">{formatCount(connectedCount)} connected</Mark>

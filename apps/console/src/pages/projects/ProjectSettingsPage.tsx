@@ -10,12 +10,12 @@ import { Section } from '../../ui/app/Section.tsx'
 import { Settled } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
+import details from '../../ui/lazy/details.module.css'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
 import { BlockedDevicesSection } from '../devices/shared/BlockedDevicesSection.tsx'
 import { CertificateRenewalSection } from './CertificateRenewalSection.tsx'
 import pinned from './PinnedPropertiesSection.module.css'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
-import styles from './ProjectSettingsPage.module.css'
 
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
@@ -93,7 +93,7 @@ function RetentionSection({ eventDays, auditDays }: ActionOutput<'projects_GetDe
   const days = <b>{counted(eventDays, 'day')}</b>
   return (
     <Section title="Retention" padded={false}>
-      <dl className={styles.periods}>
+      <dl className={`inset ${details.facts}`}>
         <dt>Device events</dt>
         <dd>{days}</dd>
         <dt>Connections</dt>

@@ -38,6 +38,7 @@ export const projectEvents = {
     },
   },
   projects_DeploymentTokenLimitsChanged: { kind: 'token', say: 'changed the limits of the token {tokenId}' },
+  projects_DeploymentTokenLabelsChanged: { kind: 'token', say: 'changed the labels of the token {tokenId}' },
   projects_RepositoryAdded: {
     kind: 'repository',
     say: 'linked the repository {repositoryId} to {projectId}',
@@ -62,6 +63,7 @@ export const projectActions = {
   projects_DeleteDeploymentToken: { kind: 'token', say: 'delete the token {tokenId}' },
   projects_SetDeploymentTokenFlags: { kind: 'token', say: 'change auto-accept of the token {tokenId}' },
   projects_SetDeploymentTokenLimits: { kind: 'token', say: 'change the limits of the token {tokenId}' },
+  projects_SetDeploymentTokenLabels: { kind: 'token', say: 'change the labels of the token {tokenId}' },
   projects_SetCertificateRenewal: {
     kind: 'project',
     say: 'set whether devices of {projectId} may announce their next certificate',

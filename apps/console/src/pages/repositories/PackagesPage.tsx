@@ -159,7 +159,7 @@ function PackageRow({ of, usage }: { of: ListedPackage; usage: UsageState }) {
         {latest && (
           <div className="stack tight">
             {latest.tags.length > 0 ? (
-              <span className={tagList.tags}>
+              <span className={`wrap ${tagList.tags}`}>
                 {latest.tags.slice(0, MAX_TAGS).map(tag => (
                   <Badge key={tag}>{tag}</Badge>
                 ))}

@@ -41,7 +41,11 @@ export function RepositoriesPage() {
   // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = text !== '' || list.isPlaceholderData
   const isEmpty = repositories?.length === 0
-  const createButton = <CreateButton onClick={() => setCreating(true)}>New Repository</CreateButton>
+  const createButton = (
+    <CreateButton onClick={() => setCreating(true)} iconOnPhones={!isEmpty || isFiltered}>
+      New Repository
+    </CreateButton>
+  )
   return (
     <Main>
       <ListPage

@@ -22,7 +22,7 @@ export function TagList({ tags, most = Number.POSITIVE_INFINITY, match }: TagLis
   const shown = isWhole ? ordered : ordered.slice(0, most)
   const hidden = tags.length - shown.length
   return (
-    <ul className={styles.tags}>
+    <ul className={`wrap ${styles.tags}`}>
       {shown.map(({ tag, locked }) => (
         <li key={tag}>
           <Badge locked={locked} {...(locked && { icon: Lock })}>

@@ -60,7 +60,7 @@ export function PackageVersions({ projectId, perTick, isNarrow, hasLegend, of }:
   const runsNewest = !latest || versions.some(({ versionId }) => versionId === latest.versionId)
   return (
     <section className={`sheet ${styles.package}`} aria-labelledby={headingId}>
-      <div className={styles.head}>
+      <div className={`wrap ${styles.head}`}>
         <h2 id={headingId}>
           {packageId && repositoryId ? (
             <Link

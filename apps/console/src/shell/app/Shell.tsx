@@ -1,6 +1,7 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Outlet } from '@tanstack/react-router'
 import { type ReactNode, useEffect, useState } from 'react'
+import { checkAnswers } from '../../api/app/check-answer.ts'
 import { limitQueries } from '../../api/app/query-limits.ts'
 import { registerServiceWorker } from '../../offline/register.ts'
 import { Toaster } from '../../ui/app/Toaster.tsx'
@@ -9,9 +10,11 @@ import { LostBar } from './LostBar.tsx'
 import { useRecentPages } from './recent-pages.ts'
 import { Shortcuts } from './Shortcuts.tsx'
 import { TopBar } from './TopBar.tsx'
+import { useLatePlace } from './use-late-place.ts'
 import '../../styles/app.css'
 
 limitQueries()
+checkAnswers()
 
 /** Layout of all signed-in pages. `children` replace the page of the route. */
 export function Shell({ children }: { children?: ReactNode }) {
@@ -20,6 +23,7 @@ export function Shell({ children }: { children?: ReactNode }) {
   useEffect(() => keepCounts(queryClient), [queryClient])
   const [isSheetOpen, setSheetOpen] = useState(false)
   useRecentPages()
+  useLatePlace()
   return (
     <>
       <TopBar onShortcuts={() => setSheetOpen(true)} />

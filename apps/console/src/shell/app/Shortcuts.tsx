@@ -1,13 +1,13 @@
 import { useNavigate, useParams } from '@tanstack/react-router'
-import { COMMAND_KEY } from '../../lib/app/command-key.ts'
-import { setShortcutsOn, shortcutsHere, useShortcut, useShortcutsOn } from '../../lib/app/shortcuts.ts'
+import { Suspense } from 'react'
+import { optionalPart } from '../../lib/app/optional-part.ts'
+import { useShortcut } from '../../lib/app/shortcuts.ts'
 import { copyText } from '../../lib/clipboard.ts'
 import { useCurrentOrganization } from '../../organization.ts'
-import { Dialog, DialogBody } from '../../ui/app/Dialog.tsx'
-import { Switch } from '../../ui/app/Switch.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { organizationPages } from './pages.ts'
-import styles from './Shortcuts.module.css'
+
+const ShortcutsSheet = optionalPart(async () => (await import('../lazy/ShortcutsSheet.tsx')).ShortcutsSheet)
 
 type ShortcutsProps = { isSheetOpen: boolean; onSheet: (isOpen: boolean) => void }
 
@@ -26,7 +26,11 @@ export function Shortcuts({ isSheetOpen, onSheet }: ShortcutsProps) {
       {organizationId && projectId && (
         <GoTo keys="g d" label="Devices" to={`/${organizationId}/projects/${projectId}/devices`} />
       )}
-      {isSheetOpen && <Sheet onClose={() => onSheet(false)} />}
+      {isSheetOpen && (
+        <Suspense>
+          <ShortcutsSheet onClose={() => onSheet(false)} />
+        </Suspense>
+      )}
     </>
   )
 }
@@ -35,74 +39,6 @@ function GoTo({ keys, label, to }: { keys: string; label: string; to: string }) 
   const navigate = useNavigate()
   useShortcut(keys, label, () => navigate({ to }))
   return null
-}
-
-/** Keys of all shortcuts, in the order of the dialog that lists the shortcuts. */
-const ORDER = [
-  'g p',
-  'g r',
-  'g d',
-  'g s',
-  '/',
-  'n',
-  'r',
-  'j',
-  'k',
-  'Enter',
-  'x',
-  'X',
-  'a',
-  'c',
-  'z',
-  'e',
-  'h',
-  'p',
-  '?',
-]
-
-function Sheet({ onClose }: { onClose: () => void }) {
-  const isOn = useShortcutsOn()
-  const words = shortcutsHere()
-  return (
-    <Dialog title="Keyboard shortcuts" onClose={onClose}>
-      <DialogBody>
-        <div className="row">
-          <span className="grow">Shortcuts of single keys</span>
-          <Switch label="Shortcuts of single keys" checked={isOn} onChange={setShortcutsOn} />
-        </div>
-        <p className="help">They do nothing while you type. Off, they do nothing at all in this browser.</p>
-        <dl className={styles.shortcuts}>
-          {ORDER.filter(keys => words.has(keys)).map(keys => (
-            <div key={keys}>
-              <dt>
-                <Keys keys={keys} />
-              </dt>
-              <dd>{words.get(keys)}</dd>
-            </div>
-          ))}
-          <div>
-            <dt>
-              <Keys keys={`${COMMAND_KEY} K`} />
-            </dt>
-            <dd>Jump to…</dd>
-          </div>
-          <div>
-            <dt>
-              <Keys keys="Esc" />
-            </dt>
-            <dd>Close, or clear the filter</dd>
-          </div>
-        </dl>
-      </DialogBody>
-    </Dialog>
-  )
-}
-
-function Keys({ keys }: { keys: string }) {
-  return keys.split(' ').map((key, index) => (
-    // biome-ignore lint/suspicious/noArrayIndexKey: a key has no identity but its position
-    <kbd key={index}>{key}</kbd>
-  ))
 }
 
 /** Selector of table rows, of rows in lists (`data-row`) and of cards in grids. It excludes group headings, skeleton rows and unfolded details. */

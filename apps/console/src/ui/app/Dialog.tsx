@@ -10,6 +10,8 @@ export type CloseReason = 'escape' | 'scrim' | 'button'
 
 type DialogProps = {
   title: string
+  /** Class for a width of its own. */
+  className?: string | undefined
   /** Called when the user asks to close the dialog. The parent then unmounts it, or ignores the request. */
   onClose: (reason: CloseReason) => void
   /** Prevents closing the dialog while work is in flight. */
@@ -20,14 +22,14 @@ type DialogProps = {
 }
 
 /** A modal dialog, open while it is mounted. On phones it appears at the bottom of the screen. */
-export function Dialog({ title, onClose, busy = false, dirty = false, children }: DialogProps) {
+export function Dialog({ title, className, onClose, busy = false, dirty = false, children }: DialogProps) {
   const titleId = useId()
   function ask(reason: CloseReason) {
     if (busy || (dirty && reason !== 'button')) return
     onClose(reason)
   }
   return (
-    <Modal labelledBy={titleId} busy={busy} onAsk={ask}>
+    <Modal className={className} labelledBy={titleId} busy={busy} onAsk={ask}>
       <header>
         <h2 id={titleId}>{title}</h2>
         <IconButton label="Close" icon={X} size="sm" disabled={busy} onClick={() => ask('button')} />
@@ -38,7 +40,7 @@ export function Dialog({ title, onClose, busy = false, dirty = false, children }
 }
 
 type ModalProps = {
-  className?: string
+  className?: string | undefined
   label?: string
   labelledBy?: string
   busy?: boolean

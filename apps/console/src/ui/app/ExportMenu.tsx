@@ -1,5 +1,6 @@
 import type { ActionName } from '@muster/actions/client'
 import { ChevronDown, Download } from 'lucide-react'
+import type { ReactNode } from 'react'
 import { usePageAction } from '../../lib/app/page-actions.ts'
 import { Button, type ButtonProps } from '../Button.tsx'
 import { Menu, MenuAnchor } from './Menu.tsx'
@@ -16,6 +17,8 @@ type ExportMenuProps = {
   input: object
   variant?: ButtonProps['variant']
   label?: string
+  /** Further items below the downloads. */
+  children?: ReactNode
 }
 
 /** URL from which the browser downloads the whole list of a query. */
@@ -29,6 +32,7 @@ export function ExportMenu({
   input,
   variant = 'secondary',
   label: button = 'Export',
+  children,
 }: ExportMenuProps) {
   usePageAction({
     label: button === 'Export' ? 'Export this list as CSV' : `${button} as CSV`,
@@ -46,6 +50,7 @@ export function ExportMenu({
       }
     >
       <ExportItems action={action} input={input} />
+      {children}
     </Menu>
   )
 }

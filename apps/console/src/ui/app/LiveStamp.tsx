@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import { useLostHub } from '../../api/lost-hub.ts'
 import { useNow } from '../../lib/app/clock.ts'
 import { relativeTime, shortAge } from '../../lib/app/relative-time.ts'
 import styles from './LiveStamp.module.css'
@@ -12,12 +13,13 @@ type LiveStampProps = {
 }
 
 /**
- * A text such as "Updated 12 s ago", or a warning that the last refresh failed or what the page lacks. Screen readers announce only the
- * failure and its end.
+ * A text such as "Updated 12 s ago", "Last update 12 s ago" while the connection to the hub is lost, or a warning that the last refresh failed
+ * or what the page lacks. Screen readers announce only the failure and its end.
  */
 export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
   const nowMs = useNow()
   const missing = useMissing()
+  const isLost = useLostHub() !== undefined
   const isFailing = failedAt > updatedAt || missing !== ''
   const [hasFailed, setHasFailed] = useState(false)
   if (isFailing && !hasFailed) setHasFailed(true)
@@ -35,7 +37,9 @@ export function LiveStamp({ updatedAt, failedAt = 0 }: LiveStampProps) {
         ? `Last update failed ${inWords(failedAt, nowMs)}`
         : missing
           ? `Could not load: ${missing}`
-          : `Updated ${inShort(updatedAt, nowMs)}`}
+          : isLost
+            ? `Last update ${shortAge(updatedAt, nowMs)} ago`
+            : `Updated ${inShort(updatedAt, nowMs)}`}
       <span className="visually-hidden" role="status">
         {hasFailed && (isFailing ? 'Updates are failing.' : 'Updates work again.')}
       </span>

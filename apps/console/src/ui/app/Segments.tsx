@@ -11,6 +11,7 @@ export type SegmentOption<T extends string> = {
   /** Null if it could not be counted. */
   count?: number | null | undefined
   mark?: MarkState
+  isOff?: boolean
 }
 
 type SegmentsProps<T extends string> = {
@@ -57,6 +58,7 @@ export function Segments<T extends string>({
             key={option.value}
             type="button"
             aria-pressed={option.value === shown}
+            disabled={option.isOff}
             {...(option.count === null && { 'data-tip': uncounted, 'aria-description': uncounted })}
             onClick={() => choose(option.value)}
           >

@@ -26,7 +26,7 @@ export function Card({ title, badge, id, isFlush = false, isSmall = false, child
         {title}
         {badge}
       </div>
-      <div className={styles.id}>{id}</div>
+      <div className={`row ${styles.id}`}>{id}</div>
       {children}
     </li>
   )
@@ -42,7 +42,7 @@ export function CardSkeletons() {
 /** The last line of a card: states on the left, the total on the right. */
 export function CardFoot({ children, end }: { children: ReactNode; end?: ReactNode }) {
   return (
-    <div className={`touch-area ${styles.foot}`}>
+    <div className={`touch-area wrap ${styles.foot}`}>
       {children}
       {end && <span className={styles.end}>{end}</span>}
     </div>

@@ -9,15 +9,24 @@ type ChoicesProps<T extends string> = {
   options: readonly { value: T; label: string }[]
   onChange: (value: T) => void
   help?: ReactNode
+  required?: boolean
 }
 
 /** A field of a form with a few options side by side, of which one is chosen. */
-export function Choices<T extends string>({ label, name, value, options, onChange, help }: ChoicesProps<T>) {
+export function Choices<T extends string>({
+  label,
+  name,
+  value,
+  options,
+  onChange,
+  help,
+  required = false,
+}: ChoicesProps<T>) {
   const id = useId()
   return (
     <fieldset className={`field ${styles.choices}`} {...describedBy(id, help, undefined)}>
       <legend className="label">
-        {label} <small>(optional)</small>
+        {label} <small>{required ? '(required)' : '(optional)'}</small>
       </legend>
       <div>
         {options.map(option => (

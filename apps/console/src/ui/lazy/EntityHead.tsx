@@ -22,7 +22,7 @@ export function EntityHead({ title, badges, facts, below, actions }: EntityHeadP
           <h1 tabIndex={-1} className="break-anywhere">
             {title}
           </h1>
-          {badges}
+          <span className="row">{badges}</span>
         </div>
         <div className={`touch-area muted wrap ${styles.facts}`}>{facts}</div>
         {below}

@@ -17,6 +17,7 @@ export function bulkDecision(status: 'Active' | 'Rejected'): BulkKind {
     // Accepting several starts at once, because devices wait for it, and each can be revoked.
     delaySecs: status === 'Rejected' ? BULK_UNDO_SECS : 0,
     portion: 200,
+    locksRows: 'update',
     items: 'certificates',
     has: sql<boolean>`d.pending_certificates > 0`,
     keepsFilter: false,

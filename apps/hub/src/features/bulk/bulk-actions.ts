@@ -6,7 +6,8 @@ import type { Cause } from '../../platform/audit/events.ts'
 import type { Origin } from '../../platform/audit/facts.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { type DueRows, dueRows } from '../../platform/jobs/due-rows.ts'
-import { type Caller, SYSTEM } from '../../platform/pipeline/caller.ts'
+import type { WriteBudgets } from '../../platform/limits/write-budgets.ts'
+import { type PersonCaller, SYSTEM } from '../../platform/pipeline/caller.ts'
 import {
   type CommandParts,
   type CommandTransaction,
@@ -21,6 +22,7 @@ type BulkActionsOptions = CommandParts & {
   hubDb?: Db
   sessions: Sessions
   devices: DeviceRegistry
+  writeBudgets: WriteBudgets
 }
 
 declare module '../../platform/pipeline/services.ts' {
@@ -56,9 +58,14 @@ export class BulkActions {
       portion: ({ kind }) => BULK_KINDS[kind].portion,
       claim,
       ended: deletedOf,
-      process: (transaction, { kind, caller, projectId, filter }, items) =>
+      process: (transaction, { kind, caller, bulkActionId, projectId, organizationId, filter }, items) =>
         BULK_KINDS[kind].applyPortion(
-          { ...transaction, caller, projectId, filter, devices: options.devices },
+          {
+            ...transaction,
+            ...{ caller, bulkActionId, projectId, organizationId, filter },
+            devices: options.devices,
+            writeBudgets: options.writeBudgets,
+          },
           items,
         ),
       save: saveResults,
@@ -114,7 +121,7 @@ export class BulkActions {
       .execute()
   }
 
-  /** Reads a bulk action and the rights of its person. Stops it if the session has ended or the person lacks the permission. */
+  /** Reads a bulk action and the rights of its person. Stops it if the session or the token has ended or the person lacks the permission. */
   async #read(bulkActionId: string, jobId: string | undefined): Promise<BulkRun | undefined> {
     const row = await this.#options.db
       .selectFrom('bulk_action as b')
@@ -122,11 +129,20 @@ export class BulkActions {
       .where('b.bulk_action_id', '=', bulkActionId)
       .where('b.status', '=', 'Running')
       .where('b.kind', 'in', KINDS)
-      .select(['b.project_id', 'b.kind', 'b.session_id', 'b.filter', 'b.action_id', 'a.address', 'a.browser'])
+      .select([
+        'b.project_id',
+        'b.kind',
+        'b.session_id',
+        'b.token_id',
+        'b.filter',
+        'b.action_id',
+        'a.address',
+        'a.browser',
+      ])
       .executeTakeFirst()
     if (!row) return undefined
     const run = { bulkActionId, projectId: row.project_id, kind: row.kind as BulkActionKind, jobId }
-    const person = await this.#permittedPerson(run, row.session_id)
+    const person = await this.#permittedPerson(run, row)
     if (!person) {
       await this.#stop(run)
       return undefined
@@ -142,9 +158,9 @@ export class BulkActions {
 
   async #permittedPerson(
     { kind, projectId }: Run,
-    sessionId: string,
+    credential: { session_id: string | null; token_id: string | null },
   ): Promise<Pick<BulkRun, 'caller' | 'organizationId'> | undefined> {
-    const caller = await this.#options.sessions.personOfSession(sessionId)
+    const caller = await this.#personWith(credential)
     if (!caller) return undefined
     try {
       const { scope } = await authorize(this.#options.db, caller, BULK_KINDS[kind].permission, { projectId })
@@ -153,6 +169,18 @@ export class BulkActions {
       if (error instanceof ActionError) return undefined
       throw error
     }
+  }
+
+  async #personWith({
+    session_id: sessionId,
+    token_id: tokenId,
+  }: {
+    session_id: string | null
+    token_id: string | null
+  }): Promise<PersonCaller | undefined> {
+    const { sessions } = this.#options
+    if (sessionId !== null) return sessions.personOfSession(sessionId)
+    return tokenId === null ? undefined : sessions.personOfToken(tokenId)
   }
 
   async #complete(run: BulkRun): Promise<void> {
@@ -170,7 +198,7 @@ export class BulkActions {
     await commandTransaction(complete, causeOf(run), this.#options)
   }
 
-  /** Stops a bulk action whose person has signed out or lost the permission. */
+  /** Stops a bulk action whose person has signed out, deleted the token or lost the permission. */
   async #stop({ bulkActionId, projectId, kind, jobId }: Run): Promise<void> {
     const stop = async ({ tx, events, enqueue }: CommandTransaction): Promise<void> => {
       await lockAction(tx, bulkActionId)
@@ -203,7 +231,7 @@ type Run = { bulkActionId: string; projectId: string; kind: BulkActionKind; jobI
 
 /** A bulk action whose person may go on with it. */
 type BulkRun = Run & {
-  caller: Caller & { actor: 'User' }
+  caller: PersonCaller
   organizationId: string
   filter: unknown
   actionId: string | undefined
@@ -254,7 +282,7 @@ async function claim(tx: Tx, { bulkActionId }: BulkRun, limit: number): Promise<
     .selectFrom('bulk_action_item')
     .where('bulk_action_id', '=', bulkActionId)
     .where('outcome', 'is', null)
-    .select(['position', 'device_id', 'certificate_id'])
+    .select(['position', 'device_id', 'certificate_id', 'change'])
     .orderBy('position')
     .limit(limit)
     .forUpdate()
@@ -264,6 +292,7 @@ async function claim(tx: Tx, { bulkActionId }: BulkRun, limit: number): Promise<
     position: row.position,
     deviceId: row.device_id,
     certificateId: row.certificate_id ?? undefined,
+    change: row.change ?? undefined,
   }))
 }
 
@@ -273,17 +302,19 @@ async function claim(tx: Tx, { bulkActionId }: BulkRun, limit: number): Promise<
  */
 async function deletedOf(
   tx: Tx,
-  { projectId }: BulkRun,
+  { projectId, kind }: BulkRun,
   items: readonly BulkItem[],
 ): Promise<Map<number, ItemResult>> {
-  const devices = await tx
+  const found = tx
     .selectFrom('device')
     .where(sql<boolean>`device_id = any (${items.map(({ deviceId }) => deviceId)}::text[])`)
     .where('project_id', '=', projectId)
     .select('device_id')
     .orderBy('device_id')
-    .forUpdate()
-    .execute()
+  const devices = await (BULK_KINDS[kind].locksRows === 'update'
+    ? found.forUpdate()
+    : found.forNoKeyUpdate()
+  ).execute()
   const existing = new Set(devices.map(row => row.device_id))
   const absent = items.filter(({ deviceId }) => !existing.has(deviceId))
   if (absent.length === 0) return new Map()

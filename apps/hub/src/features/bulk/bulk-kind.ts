@@ -8,7 +8,13 @@ import type { Services } from '../../platform/pipeline/services.ts'
 export type SelectedIds = { projectId: string; of: 'devices' | 'certificates'; ids: string[] }
 
 /** A device or certificate of a bulk action that was not processed yet. Its device exists and is locked. */
-export type BulkItem = { position: number; deviceId: string; certificateId: string | undefined }
+export type BulkItem = {
+  position: number
+  deviceId: string
+  certificateId: string | undefined
+  /** Changes that the preview has planned for the device; undefined for kinds without them. */
+  change: unknown
+}
 
 /** Result of an item. A skipped item has a reason and, where known, the actor and the time of the earlier decision or deletion. */
 export type ItemResult = {
@@ -19,12 +25,15 @@ export type ItemResult = {
 }
 
 /** Context of a portion of a bulk action: its transaction, and what the bulk action is about. */
-type PortionWork = CommandTransaction & {
+export type PortionWork = CommandTransaction & {
   caller: Caller
+  bulkActionId: string
   projectId: string
+  organizationId: string
   /** Filter of the selection that the bulk action stored; undefined if it stored none. */
   filter: unknown
   devices: Services['devices']
+  writeBudgets: Services['writeBudgets']
 }
 
 /** A kind of bulk action. */
@@ -38,6 +47,8 @@ export type BulkKind = {
    * are read again.
    */
   portion: number
+  /** How the rows of the devices of a portion are locked. `no key update` lets devices store events and properties meanwhile. */
+  locksRows: 'update' | 'no key update'
   /** Its items in words. */
   items: string
   /** Condition for the devices `d` of a filter that have an item; undefined if each has one. */
@@ -46,9 +57,9 @@ export type BulkKind = {
   keepsFilter: boolean
   /**
    * Subquery that selects the items among the ids of a selection, with the columns `place` (position of the id in the selection), `first_seen`,
-   * `certificate_id`, `device_id`, `name`, `hostname`, `token_id` and `remote_address`.
+   * `certificate_id`, `device_id`, `name`, `hostname`, `token_id` and `remote_address`. Undefined for kinds whose items are planned one by one.
    */
-  itemsOf(selected: SelectedIds): RawBuilder<unknown>
+  itemsOf?(selected: SelectedIds): RawBuilder<unknown>
   /** Processes a portion of items with few statements. Resolves to the results by position. An item without a result fails. */
   applyPortion(work: PortionWork, items: readonly BulkItem[]): Promise<Map<number, ItemResult>>
   /**

@@ -4,18 +4,23 @@ import { refusal } from '../../platform/access/authorize.ts'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
-import type { Caller } from '../../platform/pipeline/caller.ts'
+import type { Caller, PersonCaller } from '../../platform/pipeline/caller.ts'
+import type { QueryContext } from '../../platform/pipeline/command-context.ts'
 import { type DeviceFilter, matchesFilter } from '../devices/index.ts'
+import { filterOfView } from '../views/index.ts'
 import { BULK_KINDS } from './kinds.ts'
 
-/** Devices (by id or filter) or certificates (by id) that a person has selected. */
+/** Devices (by id, filter or saved view) or certificates (by id) that a person has selected. */
 export type Selection = ParsedInput<'devices_CreateBulkDecision'>['selection']
 
 /** A selection whose filter is resolved to ids. */
-type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
+export type Resolved = { of: 'devices' | 'certificates'; ids: string[]; filter: DeviceFilter | undefined }
 
 /** Maximum number of devices whose names are in the answer with a prepared bulk action. */
 const NAMED = 5
+
+/** Maximum number of previews of a person in a project that were made with user tokens. */
+const TOKEN_PREVIEWS = 5
 
 /** Maximum duration of the query that finds the devices of a filter, in milliseconds. It runs as a long query. */
 const FILTER_MS = 10_000
@@ -26,8 +31,7 @@ const FILTER_MS = 10_000
  * actual values. Ends when `signal` aborts. Throws `Invalid` when more devices match, and after `FILTER_MS`.
  */
 export async function resolveSelection(
-  db: Db,
-  signal: AbortSignal,
+  { db, signal, caller }: Pick<QueryContext, 'db' | 'signal' | 'caller'>,
   kind: BulkActionKind,
   projectId: string,
   selection: Selection,
@@ -36,6 +40,7 @@ export async function resolveSelection(
     return { of: 'devices', ids: [...new Set(selection.deviceIds)], filter: undefined }
   if (selection.kind === 'certificates')
     return { of: 'certificates', ids: [...new Set(selection.certificateIds)], filter: undefined }
+  const filter = await filterOf(db, caller, projectId, selection)
   const { has, items } = BULK_KINDS[kind]
   const rows = await runBrief(
     db,
@@ -44,7 +49,7 @@ export async function resolveSelection(
       tx
         .selectFrom('device as d')
         .where('d.project_id', '=', projectId)
-        .where(await matchesFilter(tx, selection.filter, projectId))
+        .where(await matchesFilter(tx, filter, projectId))
         .$if(has !== undefined, query => query.where(has!))
         .select('d.device_id')
         .orderBy('d.first_seen', 'desc')
@@ -57,7 +62,17 @@ export async function resolveSelection(
     throw tooSlow(error)
   })
   if (rows.length > MAX_BULK_ITEMS) throw tooMany(has ? 'devices with a pending certificate' : items)
-  return { of: 'devices', ids: rows.map(row => row.device_id), filter: selection.filter }
+  return { of: 'devices', ids: rows.map(row => row.device_id), filter }
+}
+
+/** Filter of a selection: its own, or the conditions of its view. */
+export async function filterOf(
+  db: Db,
+  caller: Caller,
+  projectId: string,
+  selection: Extract<Selection, { kind: 'filter' | 'view' }>,
+): Promise<DeviceFilter | undefined> {
+  return selection.kind === 'view' ? filterOfView(db, caller, projectId, selection.viewId) : selection.filter
 }
 
 /** Stores a preview: a bulk action with its items that waits for its start. Deletes the person's other previews in this project. */
@@ -70,12 +85,7 @@ export async function createPreview(
 ) {
   if (caller.actor !== 'User') throw refusal()
   const { userId, sessionId } = caller
-  await tx
-    .deleteFrom('bulk_action')
-    .where('project_id', '=', projectId)
-    .where('user_id', '=', userId)
-    .where('status', '=', 'Prepared')
-    .execute()
+  await removePreviews(tx, caller, projectId)
   const bulkActionId = newId('bulk')
   const { itemsOf, keepsFilter, items: itemWords } = BULK_KINDS[kind]
   await tx
@@ -93,7 +103,7 @@ export async function createPreview(
     insert into bulk_action_item (bulk_action_id, position, device_id, certificate_id, name, hostname, token_id, remote_address)
     select ${bulkActionId}, row_number() over (order by found.place, found.first_seen, found.certificate_id) - 1, found.device_id,
            found.certificate_id, found.name, found.hostname, found.token_id, found.remote_address
-      from (${itemsOf({ projectId, of, ids })}) found
+      from (${itemsOf!({ projectId, of, ids })}) found
      limit ${MAX_BULK_ITEMS + 1}`.execute(tx)
   const { rows } = await sql<Counts>`
     update bulk_action b set item_count = n.items from (
@@ -123,6 +133,25 @@ export async function createPreview(
       hostname: row.hostname ?? undefined,
     })),
   }
+}
+
+/**
+ * Removes earlier previews of a person in a project before a new one is made: all that the person made with a session, for a person looks at
+ * one. Of those made with a user token, programs that run at once may each have one, so the newest `TOKEN_PREVIEWS` stay.
+ */
+export async function removePreviews(tx: Tx, caller: PersonCaller, projectId: string): Promise<void> {
+  const isToken = caller.actor === 'UserToken'
+  const previews = tx
+    .selectFrom('bulk_action')
+    .where('project_id', '=', projectId)
+    .where('user_id', '=', caller.userId)
+    .where('status', '=', 'Prepared')
+    .where('token_id', isToken ? 'is not' : 'is', null)
+    .select('bulk_action_id')
+    .orderBy('created_at', 'desc')
+    .orderBy('bulk_action_id')
+    .offset(isToken ? TOKEN_PREVIEWS - 1 : 0)
+  await tx.deleteFrom('bulk_action').where('bulk_action_id', 'in', previews).execute()
 }
 
 type Counts = { items: number; devices: number; connected: number }

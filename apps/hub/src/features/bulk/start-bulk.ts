@@ -1,11 +1,11 @@
 import { ActionError, type BulkActionKind, MAX_INLINE_BULK_ITEMS } from '@muster/actions'
 import { sql } from 'kysely'
-import { refusal } from '../../platform/access/authorize.ts'
+import { refusal, requirePerson } from '../../platform/access/authorize.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Caller } from '../../platform/pipeline/caller.ts'
 import type { CommandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { BulkActions } from './bulk-actions.ts'
-import { BULK_KINDS } from './kinds.ts'
+import { BULK_KINDS, isChange } from './kinds.ts'
 
 /** Maximum age of a preview (a prepared bulk action), in minutes. An older preview cannot be started. */
 const PREVIEW_MINUTES = 60
@@ -38,7 +38,7 @@ export async function startBulkAction({
   projectId,
   bulkActionId,
 }: Start): Promise<void> {
-  if (caller.actor !== 'User') throw refusal()
+  const person = requirePerson(caller)
   const preview = await tx
     .selectFrom('bulk_action')
     .where('bulk_action_id', '=', bulkActionId)
@@ -48,17 +48,23 @@ export async function startBulkAction({
       'kind',
       'status',
       'item_count',
+      'skipped_count',
       sql<boolean>`created_at < now() - make_interval(mins => ${PREVIEW_MINUTES})`.as('is_old'),
     ])
     .forUpdate()
     .executeTakeFirst()
   if (!preview) throw refusal()
-  const { item_count: itemCount } = preview
+  // A preview of changes skips the devices that do not change.
+  const itemCount = preview.item_count - preview.skipped_count
   const kind = preview.kind as BulkActionKind
   if (preview.status !== 'Prepared')
     throw new ActionError('Invalid', 'This bulk action was started already.', { status: 409 })
   if (preview.is_old)
     throw new ActionError('Invalid', `The preview is older than ${PREVIEW_MINUTES} min. Make a new one.`, {
+      status: 409,
+    })
+  if (itemCount === 0 && isChange(kind))
+    throw new ActionError('Invalid', 'Nothing to do: the preview has no device that changes.', {
       status: 409,
     })
   await requireRoomForRun(tx, projectId)
@@ -71,8 +77,9 @@ export async function startBulkAction({
       status: !isInline && delaySecs > 0 ? 'Waiting' : 'Running',
       action_id: actionId,
       // A colleague may start this preview too; the bulk action then runs with the rights of the colleague.
-      user_id: caller.userId,
-      session_id: caller.sessionId,
+      user_id: person.userId,
+      session_id: person.actor === 'User' ? person.sessionId : null,
+      token_id: person.actor === 'UserToken' ? person.tokenId : null,
       started_at: sql`now()`,
       due_at: sql`now() + make_interval(secs => ${waitSecs})`,
     })

@@ -9,6 +9,7 @@ export const bulkDeletion: BulkKind = {
   delaySecs: BULK_UNDO_SECS,
   // A device has up to thousands of rows that are deleted with it.
   portion: 50,
+  locksRows: 'update',
   items: 'devices',
   keepsFilter: true,
   itemsOf: ({ projectId, ids }) => sql`

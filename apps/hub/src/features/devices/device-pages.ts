@@ -1,12 +1,13 @@
 import { ActionError, type ParsedInput, SCANNING_DEVICE_SORT } from '@muster/actions'
 import { DEVICE_FIELDS, type DeviceSortName } from '@muster/predicates'
-import { type RawBuilder, sql } from 'kysely'
+import { type RawBuilder, type SelectQueryBuilder, sql } from 'kysely'
 import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
 import { labelOfDevice, labelOfPath, labelsOfDevice } from '../labels/index.ts'
 import { matchesFilter } from './device-filter.ts'
+import { type DeviceMatch, matchesOf } from './device-search.ts'
 import { DEVICE_SQL, LAST_SEEN_ORDER, PROBLEM_ORDER, UPDATE_SQL } from './device-sql.ts'
 import { hasAllNameKeys } from './name-keys.ts'
 import { pageByProperty } from './property-order.ts'
@@ -47,13 +48,15 @@ const UPDATE_OF_PAGE = sql`(select ${UPDATE} from device_update u where u.device
  */
 const FIRST_SEEN_ORDERS: readonly (string | undefined)[] = [undefined, 'firstSeen', '-firstSeen']
 
-/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, the fields of the update, and the labels. */
+/** A row of the device list: the fields of `DEVICE_SQL`, the texts of the property columns, the fields of the update, and others. */
 export type DeviceRow = {
   [Name in keyof typeof DEVICE_SQL]: (typeof DEVICE_SQL)[Name] extends RawBuilder<infer Value> ? Value : never
 } & {
   texts: (string | null)[] | null
   update: (string | null)[] | null
   labels: Record<string, string> | null
+  /** Where the text of the filter was found. */
+  match?: DeviceMatch | undefined
 }
 
 /** Value of a field of the device's update as text; `undefined` if the device reports none. */
@@ -61,13 +64,11 @@ export function updateText({ update }: DeviceRow, name: keyof typeof UPDATE_SQL)
   return update?.[UPDATE_FIELDS.indexOf(name)] ?? undefined
 }
 
-/** Query for the devices of a project that match a filter, not sorted. */
+/** Query for the devices of a project that match a filter, not sorted, with all fields of their rows. */
 async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: Input) {
   const isWhole = limit === undefined
-  const fields = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
   return (
-    db
-      .selectFrom('device as d')
+    matchingQuery(db, projectId, await matchesFilter(db, filter, projectId))
       // The whole list needs the update of every device. For 20,000 devices a join takes 30 ms, single look-ups take 150 ms.
       .$if(isWhole, query =>
         query.leftJoin('device_update as u', 'u.device_id', 'd.device_id').leftJoin(
@@ -81,16 +82,59 @@ async function devicesQuery(db: Db, { projectId, filter, columns = [], limit }: 
           'd.device_id',
         ),
       )
-      .where('d.project_id', '=', projectId)
-      .where(await matchesFilter(db, filter, projectId))
       .select([
-        ...fields.map(name => selected(name, isWhole).as(name)),
+        ...FIELDS.map(name => selected(name, isWhole).as(name)),
         columnTexts(columns).as('texts'),
         (isWhole ? UPDATE_IF_ANY : UPDATE_OF_PAGE).as('update'),
         (isWhole ? sql`labels_of.labels` : labelsOfDevice).as('labels'),
       ])
       .$castTo<DeviceRow>()
   )
+}
+
+const FIELDS = Object.keys(DEVICE_SQL) as (keyof typeof DEVICE_SQL)[]
+
+function matchingQuery(db: Db, projectId: string, condition: RawBuilder<boolean>) {
+  return db.selectFrom('device as d').where('d.project_id', '=', projectId).where(condition)
+}
+
+/**
+ * Reads a page whose rows PostgreSQL has to sort or count, with `read`. It gets a query for the ids alone, and the fields of the page's rows
+ * are read after it: PostgreSQL evaluates fields that it thinks cheap, such as labels while few devices have any, before the limit, for each of
+ * 100,000 devices. The whole list, without `limit`, is read at once.
+ */
+async function readIdsFirst(
+  db: Db,
+  input: Input,
+  read: (query: AnyQuery<Pick<DeviceRow, 'deviceId'>>) => Promise<Page>,
+): Promise<DevicePage> {
+  const { projectId, filter, limit } = input
+  if (limit === undefined) {
+    const whole = (await read(await devicesQuery(db, input))) as DevicePage
+    return { ...whole, rows: await withMatches(db, input, whole.rows) }
+  }
+  const matching = matchingQuery(db, projectId, await matchesFilter(db, filter, projectId))
+  const { rows, ...page } = await read(matching.select('d.device_id as deviceId') as never)
+  const ids = rows.map(row => row.deviceId)
+  if (ids.length === 0) return { rows: [], ...page }
+  const query = await devicesQuery(db, { ...input, filter: undefined })
+  const found = await query.where(sql<boolean>`d.device_id = any (${ids}::text[])`).execute()
+  const byId = new Map(found.map(row => [row.deviceId, row]))
+  return {
+    ...page,
+    rows: await withMatches(
+      db,
+      input,
+      ids.flatMap(id => byId.get(id) ?? []),
+    ),
+  }
+}
+
+/** Adds to each row where the text of the filter was found, if there is one. */
+async function withMatches(db: Db, { projectId, filter }: Input, rows: DeviceRow[]): Promise<DeviceRow[]> {
+  if (!filter?.text) return rows
+  const matches = await matchesOf(db, projectId, filter.text, rows)
+  return rows.map(row => ({ ...row, match: matches.get(row.deviceId) }))
 }
 
 function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<unknown> {
@@ -100,7 +144,11 @@ function selected(name: keyof typeof DEVICE_SQL, isWhole: boolean): RawBuilder<u
   return DEVICE_FIELDS[name].type === 'time' ? sql`${value}::text` : value
 }
 
-type DevicePage = { rows: DeviceRow[]; nextCursor?: string; total?: number }
+// Kysely's builder is invariant in the joined tables, which do not matter here.
+// biome-ignore lint/suspicious/noExplicitAny: see above
+type AnyQuery<Row> = SelectQueryBuilder<any, any, Row>
+type Page<Row = Pick<DeviceRow, 'deviceId'>> = { rows: Row[]; nextCursor?: string; total?: number }
+type DevicePage = Page<DeviceRow>
 
 /**
  * Reads a page of the devices of a project that match a filter. PostgreSQL cancels a filtered page, and a page in a sort order without
@@ -155,11 +203,10 @@ function isFiltered(filter: Partial<NonNullable<Input['filter']>> = {}): boolean
 /** Page in a sort order that an index of `device` provides. */
 async function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
   const { filter, countTotal, columns = [], ...page } = input
-  const query = await devicesQuery(db, input)
   // A filter by status alone lets a second query count the total in an index (`true`). Every other filter reads the row of each device,
   // so the query of the page counts the total as well (`along`).
   const { status: _, ...others } = filter ?? {}
-  const counting = isFiltered(others) ? 'along' : true
+  const counting = isFiltered(others) ? ('along' as const) : true
   // A small page without filter, sorted by first seen, comes from an index. It is fast enough for the connection for look-ups, which
   // all requests share.
   const isLookUp =
@@ -167,23 +214,24 @@ async function pageByIndex(db: Db, input: PageInput): Promise<DevicePage> {
     columns.length === 0 &&
     FIRST_SEEN_ORDERS.includes(page.sort) &&
     (page.limit ?? Infinity) <= MAX_LOOK_UP
-  return queryPage(
-    query,
-    {
-      ...page,
-      countTotal: countTotal === false ? 'whole' : counting,
-      lookUpIn: isLookUp ? db : undefined,
-    },
-    SORTS,
-    sql`d.device_id`,
-    'firstSeen',
-  )
+  const options = {
+    ...page,
+    countTotal: countTotal === false ? ('whole' as const) : counting,
+    lookUpIn: isLookUp ? db : undefined,
+  }
+  const id = sql`d.device_id`
+  if (isFiltered(others))
+    return readIdsFirst(db, input, query => queryPage(query, options, SORTS, id, 'firstSeen'))
+  return queryPage(await devicesQuery(db, input), options, SORTS, id, 'firstSeen')
 }
 
 /** Page in a sort order for which all devices of the project, or many entries of an index, may have to be read. */
 async function pageByScan(db: Db, input: PageInput): Promise<DevicePage> {
+  return readIdsFirst(db, input, query => scannedPage(db, query, input))
+}
+
+async function scannedPage<Row>(db: Db, query: AnyQuery<Row>, input: PageInput): Promise<Page<Row>> {
   const { countTotal, ...page } = input
-  const query = await devicesQuery(db, input)
   const sort = input.sort!
   const property = /^-?=(.+)$/.exec(sort)?.[1]
   const isByVersion = sort === 'currentVersion' || sort === '-currentVersion'

@@ -1,3 +1,5 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import {
   COMPARISONS,
   DEVICE_FIELDS,
@@ -97,6 +99,46 @@ async function found(predicate: JsonExpr, inProject = projectId): Promise<string
   })
   return devices.map(({ deviceId }) => deviceId)
 }
+
+it('runs each recipe of docs/predicates.md', async () => {
+  const document = readFileSync(join(import.meta.dirname, '../../../../../docs/predicates.md'), 'utf8')
+  const recipes = /```predicate\n([\s\S]*?)\n```/.exec(document)![1]!.split('\n')
+  expect(recipes).toHaveLength(20)
+  const deviceId = await deviceRow(hub, otherProjectId, {
+    name: 'Pump 7',
+    hostname: 'gateway-1',
+    isConnected: true,
+  })
+  await owner.invoke('devices_SetLabels', { deviceId, set: { site: 'pier4', ring: 'canary' }, remove: [] })
+  const properties = {
+    'site.floor': 5,
+    battery: { percent: 12 },
+    modem: { signals: [-110, -95] },
+    features: ['camera'],
+    'dev.nexigon.ota.status': {
+      state: 'failed',
+      currentVersion: '2.4.1',
+      targetVersion: '2.5.0',
+      failureCount: 3,
+    },
+  }
+  for (const [name, value] of Object.entries(properties))
+    await owner.invoke('devices_SetProperty', { deviceId, name, value })
+  const met: string[] = []
+  for (const recipe of recipes)
+    if ((await found(readPredicate(recipe), otherProjectId)).length > 0) met.push(recipe)
+  expect(recipes.filter(recipe => !met.includes(recipe))).toEqual([
+    'not exists label.site',
+    'device.connected and device.status = "error"',
+    'not device.connected and device.lastSeen < 7 d ago',
+    'not exists device.name',
+    'device.pendingCertificatesCount > 0',
+    'device.sharedIdentity',
+    'device.version satisfies ">=2.4.0, <2.5.0" and not device.connected',
+    'maintenance = true and device.lastConnectedAt > "2026-11-01T00:00:00.000Z"',
+  ])
+  await owner.invoke('devices_Delete', { deviceId })
+})
 
 it('SQL finds the devices for which a predicate holds', async () => {
   const values = new Map<string, Map<string, Json>>()

@@ -13,7 +13,7 @@ const MAX_READ_BYTES = 64 * 1024
  * Ways to split a path such as `a.b.c` into the name of a property and the path of a member of its JSON value. Both may contain dots. The
  * longest name is first.
  */
-function readings(path: string): { names: string[]; members: string[] } {
+export function pathReadings(path: string): { names: string[]; members: string[] } {
   const parts = path.split('.')
   const ends = parts.map((_, index) => parts.length - index)
   return {
@@ -30,7 +30,7 @@ function readings(path: string): { names: string[]; members: string[] } {
 export function columnText(path: string): RawBuilder<string | null> {
   const label = labelOfPath(path)
   if (label !== undefined) return sql<string | null>`'=' || left(${labelOfDevice(label)}, ${COLUMN_CHARS})`
-  const { names, members } = readings(path)
+  const { names, members } = pathReadings(path)
   return sql<string | null>`(
     select case r.member when '' then '=' else '.' end || left(case
         when coalesce(p.value_bytes, pg_column_size(p.value)) > ${MAX_READ_BYTES} then '(' || p.value_bytes || ' bytes)'

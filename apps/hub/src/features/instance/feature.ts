@@ -25,6 +25,7 @@ const events = {
     sessionCount: number
     jobIds: string[]
     bulkActionIds: string[]
+    webhookIds: string[]
   }>({ ids: [] }),
   /** Written by `muster-hub database move`. `to` is the new address without a password. */
   instance_DatabaseMoved: event<{ to: string }>({ ids: [] }),

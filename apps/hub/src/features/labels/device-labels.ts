@@ -1,7 +1,12 @@
 import { ActionError } from '@muster/actions'
 import { isLabelKey, LABELS, MAX_LABELS } from '@muster/predicates'
 import { type RawBuilder, sql } from 'kysely'
-import { LABELS_BEFORE, removeProperty, writeProperty } from '../../link/telemetry/device-properties.ts'
+import {
+  LABELS_BEFORE,
+  removeProperty,
+  writeEach,
+  writeProperty,
+} from '../../link/telemetry/device-properties.ts'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import { type Caller, SYSTEM } from '../../platform/pipeline/caller.ts'
 
@@ -42,6 +47,9 @@ export function labelOfPath(path: string): string | undefined {
   return isLabelKey(key) ? key : undefined
 }
 
+/** Labels to set and to remove of a device. */
+export type LabelsOfDevice = { set: Readonly<LabelValues>; remove: readonly string[] }
+
 /**
  * Changes labels of a device, each key by itself: two people who change different keys at once lose nothing. Resolves to all labels
  * afterwards, with the changes. Throws `Invalid` if the device would have too many labels.
@@ -50,56 +58,92 @@ export async function changeLabels(
   tx: Tx,
   caller: Caller,
   deviceId: string,
-  { set, remove }: { set: Readonly<LabelValues>; remove: readonly string[] },
+  wanted: LabelsOfDevice,
 ): Promise<{ labels: LabelValues; changes: LabelChange[] }> {
-  const before = await lockLabels(tx, deviceId, Object.keys(set).length > 0)
-  const after = new Map(Object.entries(before))
+  const isSetting = Object.keys(wanted.set).length > 0
+  const before = (await lockLabels(tx, [deviceId], isSetting ? [deviceId] : [])).get(deviceId)!
+  const { labels, changes } = changedLabels(before, wanted)
+  if (changes.length === 0) return { labels, changes }
+  const count = Object.keys(labels).length
+  if (count > MAX_LABELS)
+    throw new ActionError(
+      'Invalid',
+      `The device would have ${count} labels; at most ${MAX_LABELS} are possible. Remove some first.`,
+    )
+  await writeLabels(tx, caller, new Map([[deviceId, labels]]))
+  return { labels, changes }
+}
+
+/** The labels of a device after some are set and removed, in the order of their keys, with what changes. */
+export function changedLabels(
+  before: Readonly<LabelValues>,
+  { set, remove }: LabelsOfDevice,
+): { labels: LabelValues; changes: LabelChange[] } {
+  // A map, because a key such as `constructor` names a member of every object.
+  const former = new Map(Object.entries(before))
+  const after = new Map(former)
   for (const key of remove) after.delete(key)
   for (const [key, value] of Object.entries(set)) after.set(key, value)
   const labels = Object.fromEntries([...after].toSorted(([a], [b]) => (a < b ? -1 : 1)))
   const changes = [...new Set([...Object.keys(set), ...remove])].flatMap(key => {
-    const [old, value] = [before[key], labels[key]]
+    const [old, value] = [former.get(key), after.get(key)]
     return old === value
       ? []
       : [{ key, ...(value !== undefined && { value }), ...(old !== undefined && { old }) }]
   })
-  if (changes.length === 0) return { labels, changes }
-  if (after.size > MAX_LABELS)
-    throw new ActionError(
-      'Invalid',
-      `The device would have ${after.size} labels; at most ${MAX_LABELS} are possible. Remove some first.`,
-    )
-  if (after.size === 0) await removeProperty(tx, caller, deviceId, LABELS)
-  else
-    await writeProperty(tx, caller, {
-      deviceId,
-      name: LABELS,
-      text: JSON.stringify(labels),
-      protected: true,
-    })
   return { labels, changes }
 }
 
+/** Writes all labels of each device, whose labels are locked (`lockLabels`), with few statements. */
+export function writeLabels(
+  tx: Tx,
+  caller: Caller,
+  labels: ReadonlyMap<string, Readonly<LabelValues>>,
+): Promise<void> {
+  const texts = [...labels].map(([deviceId, values]): [string, string | null] => [
+    deviceId,
+    Object.keys(values).length === 0 ? null : JSON.stringify(values),
+  ])
+  return writeEach(tx, caller, LABELS, new Map(texts))
+}
+
 /**
- * Reads the labels of a device under a lock that lasts until the end of the transaction. With `creates`, a device without labels gets the
- * empty property, so that there is a row to lock.
+ * Reads the labels of devices under locks that last until the end of the transaction, in the order of the ids. The devices in `creates`
+ * get the empty property if they have no labels, so that there is a row to lock. `writeLabels` must write these.
  */
-async function lockLabels(tx: Tx, deviceId: string, creates: boolean): Promise<LabelValues> {
-  await moveReportedLabels(tx, deviceId)
-  if (creates)
+export async function lockLabels(
+  tx: Tx,
+  deviceIds: readonly string[],
+  creates: readonly string[],
+): Promise<Map<string, LabelValues>> {
+  const reported = await tx
+    .selectFrom('device_property')
+    .where(sql<boolean>`device_id = any (${deviceIds}::text[])`)
+    .where('name', '=', LABELS)
+    .where('protected', '=', false)
+    .select('device_id')
+    .execute()
+  for (const { device_id: deviceId } of reported) await moveReportedLabels(tx, deviceId)
+  if (creates.length > 0)
     await sql`
       insert into device_property (device_id, name, value, value_json, value_bytes, protected, version)
-      select device_id, ${LABELS}, '{}', '{}', 2, true, property_version_floor from device where device_id = ${deviceId}
+      select device_id, ${LABELS}, '{}', '{}', 2, true, property_version_floor from device
+       where device_id = any (${creates}::text[]) order by device_id
       on conflict (device_id, name) do nothing`.execute(tx)
-  const row = await tx
+  const rows = await tx
     .selectFrom('device_property')
-    .where('device_id', '=', deviceId)
+    .where(sql<boolean>`device_id = any (${deviceIds}::text[])`)
     .where('name', '=', LABELS)
-    .select('value')
+    .select(['device_id', 'value'])
+    .orderBy('device_id')
     .forUpdate()
-    .executeTakeFirst()
-  // A person may have set any JSON with a node of an older release. What is no label is left out, as in `device_label`.
-  const value = row?.value.parse()
+    .execute()
+  const found = new Map(rows.map(row => [row.device_id, labelsIn(row.value.parse())]))
+  return new Map(deviceIds.map(deviceId => [deviceId, found.get(deviceId) ?? {}]))
+}
+
+/** The labels in a value of the property. A person may have set any JSON with a node of an older release; what is no text is left out. */
+function labelsIn(value: unknown): LabelValues {
   const entries = typeof value === 'object' && value !== null ? Object.entries(value) : []
   return Object.fromEntries(
     entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string'),

@@ -1,2 +1,14 @@
 // Exports for other features.
-export { hasLabel, LABELS_OF_DEVICE, labelOfDevice, labelOfPath, labelsOfDevice } from './device-labels.ts'
+export {
+  changedLabels,
+  hasLabel,
+  LABELS_OF_DEVICE,
+  type LabelChange,
+  type LabelValues,
+  labelOfDevice,
+  labelOfPath,
+  labelsOfDevice,
+  lockLabels,
+  writeLabels,
+} from './device-labels.ts'
+export { emitLabelChanges } from './label-events.ts'

@@ -302,6 +302,38 @@ it('of a deployment token are those of the devices that enrol with it, and of no
   expect(await rowsOf(canary.deviceId)).toEqual({ site: 'pier2' })
 })
 
+it('of a deployment token are replaced for the devices that enrol afterwards', async () => {
+  const { tokenId, token } = await owner.invoke('projects_CreateDeploymentToken', {
+    projectId,
+    name: 'Piers',
+    flags: { autoAccept: true },
+    labels: { site: 'pier4', ring: 'early' },
+  })
+  const labelsOfToken = async () => {
+    const { tokens } = await owner.invoke('projects_QueryDeploymentTokens', { projectId })
+    return tokens.find(one => one.tokenId === tokenId)!.labels
+  }
+  await using early = await connectDevice({ url: hub.url, token })
+  await owner.invoke('projects_SetDeploymentTokenLabels', { tokenId, labels: { site: 'pier2' } })
+  expect(await labelsOfToken()).toEqual({ site: 'pier2' })
+  const event = (await auditEvents(hub)).findLast(
+    one => one.event === 'projects_DeploymentTokenLabelsChanged',
+  )
+  expect(event).toMatchObject({ data: { projectId, tokenId, labels: { site: 'pier2' } } })
+  const { rows: old } = await hub.pool.query(
+    `select old_data::jsonb -> 'labels' as labels from audit_event where event = 'projects_DeploymentTokenLabelsChanged'`,
+  )
+  expect(old).toEqual([{ labels: { site: 'pier4', ring: 'early' } }])
+  await using late = await connectDevice({ url: hub.url, token })
+  expect(await rowsOf(late.deviceId)).toEqual({ site: 'pier2' })
+  expect(await rowsOf(early.deviceId)).toEqual({ site: 'pier4', ring: 'early' })
+  await owner.invoke('projects_SetDeploymentTokenLabels', { tokenId, labels: {} })
+  expect(await labelsOfToken()).toBeUndefined()
+  await expect(
+    owner.invoke('projects_SetDeploymentTokenLabels', { tokenId, labels: { Site: 'pier2' } }),
+  ).rejects.toMatchObject({ kind: 'Invalid' })
+})
+
 describe('suggestions', () => {
   it('are the keys and values of the project, most frequent first', async () => {
     const stranger = await hub.fleet()

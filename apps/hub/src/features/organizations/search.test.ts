@@ -1,7 +1,7 @@
 import { databaseSession, deviceRow, type TestHub, type TestUser, testHub, until } from '@muster/testkit'
 import { sql } from 'kysely'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { devicesByStart, searchDevices } from '../devices/device-search.ts'
+import { devicesByStart, matchesSearch, searchDevices } from '../devices/device-search.ts'
 
 const NEVER = new AbortController().signal
 
@@ -210,6 +210,129 @@ describe('a search for an address', () => {
       hasMore: true,
       isCut: false,
     })
+  })
+})
+
+describe('a search for labels and values', () => {
+  let deviceId: string
+  let other: string
+
+  beforeAll(async () => {
+    deviceId = await deviceRow(hub, projectId, { name: 'winch' })
+    other = await deviceRow(hub, projectId, { name: 'my quay7 winch' })
+    await owner.invoke('devices_SetLabels', {
+      deviceId,
+      set: { berth: 'Quay7 north', 'ring.of': 'canary' },
+      remove: [],
+    })
+    const properties = {
+      device: { model: 'T4', serial: 'MS2400012345' },
+      'board.serialNumber': 'zz-77-a',
+      'app.channel': 'Quay7',
+      deck: 4711,
+      deep: { channel: 'quay7' },
+    }
+    for (const [name, value] of Object.entries(properties))
+      await owner.invoke('devices_SetProperty', { deviceId, name, value })
+  })
+
+  const BERTH = { field: 'label', name: 'berth', value: 'berth=Quay7 north' }
+  const SERIAL = { field: 'serial', name: 'device.serial', value: 'MS2400012345' }
+
+  it.each([
+    ['quay7 n', []],
+    ['Quay7 n', [{ ...BERTH, start: 6, end: 13 }]],
+    ['berth', [{ ...BERTH, start: 0, end: 5 }]],
+    ['berth=', [{ ...BERTH, start: 0, end: 6 }]],
+    ['BERTH=Quay7', [{ ...BERTH, start: 0, end: 11 }]],
+    ['berth=pier', []],
+    ['erth', []],
+    ['ms24000123', [{ ...SERIAL, start: 0, end: 10 }]],
+    ['ZZ-77', [{ field: 'serial', name: 'board.serialNumber', value: 'zz-77-a', start: 0, end: 5 }]],
+    ['4711', [{ field: 'property', name: 'deck', value: '4711', start: 0, end: 4 }]],
+    ['471', []],
+    ["Q'; drop table device; --", []],
+  ])('finds the device by %s', async (text, expected) => {
+    const { devices } = await search(text)
+    expect(devices.map(device => device.match)).toEqual(expected)
+    const listed = await owner.invoke('projects_QueryDevices', { projectId, filter: { text }, limit: 50 })
+    expect(listed.devices.map(device => [device.deviceId, device.match])).toEqual(
+      expected.map(match => [deviceId, match]),
+    )
+    expect(listed.total).toBe(expected.length)
+  })
+
+  it('has labels before parts of names, and these before properties', async () => {
+    const third = await deviceRow(hub, projectId, { name: 'capstan' })
+    await owner.invoke('devices_SetProperty', { deviceId: third, name: 'app.channel', value: 'Quay7' })
+    const { devices } = await search('Quay7')
+    expect(devices.map(device => [device.deviceId, device.match.field])).toEqual([
+      [deviceId, 'label'],
+      [other, 'name'],
+      [third, 'property'],
+    ])
+    expect(await search('Quay7', 2)).toMatchObject({ devices: [{}, {}], hasMoreDevices: true })
+    const listed = await owner.invoke('projects_QueryDevices', {
+      projectId,
+      filter: { text: 'Quay7' },
+      sort: 'name',
+      limit: 50,
+    })
+    expect(listed.devices.map(device => [device.deviceId, device.match?.field])).toEqual([
+      [third, 'property'],
+      [other, 'name'],
+      [deviceId, 'label'],
+    ])
+  })
+
+  it('finds nothing of other organizations', async () => {
+    const foreign = await hub.fleet()
+    const input = { organizationId: foreign.organizationId }
+    await deviceRow(hub, foreign.projectId, { name: 'foreign' })
+    for (const text of ['Quay7', 'berth', 'berth=Quay7', 'MS2400012345', 'zz-77', '4711']) {
+      const found = await foreign.owner.invoke('organizations_Search', { ...input, text })
+      expect(found.devices, text).toEqual([])
+    }
+  })
+
+  it('reads no table from end to end among 20,000 devices', async () => {
+    const large = await hub.project(owner, await hub.organization(owner))
+    await hub.pool.query(
+      `with d as (
+         insert into device (device_id, project_id, fingerprint_id, fingerprint_hash)
+         select 'd_' || lpad(translate(i::text, '0', 'z'), 22, 'A'), $1, 'd_pk_value' || i, convert_to('value' || i, 'UTF8')
+           from generate_series(1, 20000) i returning device_id, substr(fingerprint_id, 11)::integer as i
+       )
+       insert into device_property (device_id, name, value, value_json, protected)
+       select device_id, 'dev.muster.labels', value::json, value, true
+         from d, lateral (select jsonb_build_object('lot', 'lot ' || i) as value) v
+       union all select device_id, 'unit', value::json, value, false
+         from d, lateral (select jsonb_build_object('serial', 'unit' || i) as value) v
+       union all select device_id, 'rope', value::json, value, false
+         from d, lateral (select to_jsonb('rope ' || i) as value) v`,
+      [large],
+    )
+    await using session = await databaseSession(hub)
+    await session.query('analyze device, device_label, device_property')
+    for (const [text, found] of [
+      ['lot 19999', 1],
+      ['unit7777', 1],
+      ['rope 12345', 1],
+      ['lot', 50],
+    ] as const) {
+      const { rows } = await sql<{ 'QUERY PLAN': string }>`
+        explain select from device d where d.project_id = ${large} and ${matchesSearch(text, large)}`.execute(
+        hub.db,
+      )
+      const plan = rows.map(row => row['QUERY PLAN']).join('\n')
+      // All devices have a label that begins with the last text.
+      if (found === 1) expect(plan).not.toMatch(/Seq Scan on (device_label|device_property)/)
+      expect(plan).toContain('device_property_serial')
+      expect(plan).toContain('device_property_value')
+      const filter = { text }
+      const listed = await owner.invoke('projects_QueryDevices', { projectId: large, filter, limit: 50 })
+      expect(listed.devices, text).toHaveLength(found)
+    }
   })
 })
 

@@ -38,6 +38,12 @@ const events = {
     tokenId: string
     flags: { autoAccept: boolean; ownCertificate?: boolean }
   }>({ ids: ['projectId', 'tokenId'] }),
+  /** Written by `projects_SetDeploymentTokenLabels`. */
+  projects_DeploymentTokenLabelsChanged: event<{
+    projectId: string
+    tokenId: string
+    labels: ParsedInput<'projects_SetDeploymentTokenLabels'>['labels']
+  }>({ ids: ['projectId', 'tokenId'] }),
   /** Written by `projects_SetDeploymentTokenLimits`. */
   projects_DeploymentTokenLimitsChanged: event<{
     projectId: string

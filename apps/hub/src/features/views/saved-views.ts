@@ -1,4 +1,4 @@
-import type { ParsedInput } from '@muster/actions'
+import { ActionError, actions, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../platform/access/authorize.ts'
 import type { Scope } from '../../platform/access/scope.ts'
@@ -30,6 +30,32 @@ export function visibleViews(db: Db, caller: Caller, projectId: string) {
       'v.deleted_by',
       actorName(sql`v.owner_id`),
     ])
+}
+
+/**
+ * Conditions of a view that a caller sees. Throws `Forbidden` for a view that the caller does not see or that does not exist, `Invalid` for a
+ * deleted one and for conditions that this release does not know.
+ */
+export async function filterOfView(
+  db: Db,
+  caller: Caller,
+  projectId: string,
+  viewId: string,
+): Promise<ParsedInput<'views_Create'>['conditions']> {
+  const row = await visibleViews(db, caller, projectId).where('v.view_id', '=', viewId).executeTakeFirst()
+  if (!row) throw refusal()
+  if (row.deleted_at)
+    throw new ActionError('Invalid', `The view "${row.name}" was deleted. Choose another one.`, {
+      status: 409,
+    })
+  const { data } = actions.views_Create.input.shape.conditions.safeParse(row.filter)
+  if (!data)
+    throw new ActionError(
+      'Invalid',
+      `The conditions of the view "${row.name}" are of another release. Save the view again.`,
+      { status: 409 },
+    )
+  return data
 }
 
 type ViewRow = Awaited<ReturnType<ReturnType<typeof visibleViews>['execute']>>[number]

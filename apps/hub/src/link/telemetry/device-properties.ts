@@ -5,7 +5,7 @@ import { nameKey } from '@muster/predicates/name-key'
 import { type Selectable, sql } from 'kysely'
 import type { Tx } from '../../platform/database/client/connection.ts'
 import type { Tables } from '../../platform/database/schema.ts'
-import { addStoredBytes } from '../../platform/limits/stored-bytes.ts'
+import { addStoredBytes, addStoredBytesOfEach } from '../../platform/limits/stored-bytes.ts'
 import { ROW_BYTES } from '../../platform/limits/write-budgets.ts'
 import { type Caller, wireActor } from '../../platform/pipeline/caller.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
@@ -171,6 +171,47 @@ export async function removeProperty(
     .execute()
   await summarize(tx, deviceId, name)
   return before.value
+}
+
+/**
+ * Writes a protected property of each of several devices, or removes it where the text is null, with one statement for all. Locks the
+ * properties in the order of `texts`, unless the transaction holds their locks. A device that lacks a property to be written is left out.
+ */
+export async function writeEach(
+  tx: Tx,
+  caller: Caller,
+  name: string,
+  texts: ReadonlyMap<string, string | null>,
+): Promise<void> {
+  const all = [...texts]
+  const plain = all.map(([, text]) => text === null || isPlainJson(text))
+  await sql`
+    with given as (
+      select device_id, text, is_plain from unnest(${all.map(([id]) => id)}::text[], ${all.map(([, text]) => text)}::text[], ${plain}::boolean[])
+             as i (device_id, text, is_plain)
+    ), written as (
+      update device_property p
+         set value = g.text::json, value_json = case when g.is_plain then g.text::jsonb else jsonb_or_null(g.text) end,
+             value_bytes = octet_length(g.text), protected = true, version = p.version + 1, last_updated = clock_timestamp()
+        from given g where p.device_id = g.device_id and p.name = ${name} and g.text is not null
+       returning p.device_id, p.version, g.text
+    ), removed as (
+      delete from device_property p using given g where p.device_id = g.device_id and p.name = ${name} and g.text is null
+       returning p.device_id, p.version + 1 as version
+    ), floors as (
+      update device d set property_version_floor = greatest(d.property_version_floor, r.version)
+        from removed r where d.device_id = r.device_id
+    )
+    insert into device_property_change (device_id, name, version, value, actor, changed_at)
+    select c.device_id, ${name}, c.version, c.text::json, ${JSON.stringify(wireActor(caller))}::jsonb, clock_timestamp()
+      from (select device_id, version, text from written union all select device_id, version, null from removed) c`.execute(
+    tx,
+  )
+  await addStoredBytesOfEach(
+    tx,
+    'change_bytes',
+    new Map(all.map(([id, text]) => [id, ROW_BYTES + (text === null ? 0 : Buffer.byteLength(text))])),
+  )
 }
 
 /**

@@ -15,3 +15,8 @@ export function requireAskingSession(caller: Caller, askedBy: AskedBy | undefine
     : 'Another person asked for this than the one who is signed in.'
   throw new ActionError('Forbidden', `${found} ${remedy}`)
 }
+
+/** The error for a user token where only a session of a person will do. */
+export function needsSession(): ActionError {
+  return new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
+}

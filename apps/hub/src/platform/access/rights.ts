@@ -8,7 +8,7 @@ const OF_MEMBERS: readonly Right[] = ['view', 'inspect', 'read', 'report', 'mana
 /** Rights of each role in an organization. Whatever asks for a right reads them here. */
 export const ROLES = {
   Member: new Set<Right>(OF_MEMBERS),
-  Admin: new Set<Right>([...OF_MEMBERS, 'administer']),
+  Admin: new Set<Right>([...OF_MEMBERS, 'administer', 'webhook.manage']),
 } as const
 
 /** Rights of a person by the column `is_admin` of a left-joined `organization_member`; null means that the person is no member. */

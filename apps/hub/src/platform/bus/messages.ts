@@ -27,6 +27,7 @@ const TOPICS: Record<LiveTopic, true> = {
   projects: true,
   tokens: true,
   views: true,
+  webhooks: true,
   devices: true,
   certificates: true,
   connections: true,

@@ -53,16 +53,36 @@ const Origin = z
   .transform(url => new URL(url).origin)
 const HostAddress = z.string().regex(/^[\w.:%-]+$/, 'an address or host name')
 const Hex32 = z.string().regex(/^[0-9a-f]{64}$/i, '64 hexadecimal digits (openssl rand -hex 32)')
+const Network = z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+  error: 'addresses or networks in CIDR form',
+})
 const Networks = z
+  .string()
+  .transform(text => text.split(/[\s,]+/).filter(Boolean))
+  .pipe(z.array(Network))
+/** Purposes for which the hub connects to addresses that users enter. Without a purpose, an entry means `storage`. */
+const PURPOSES = ['storage', 'webhooks'] as const
+type OutboundPurpose = (typeof PURPOSES)[number]
+const OUTBOUND = new RegExp(`^(?:(${PURPOSES.join('|')}):)?(.+)$`)
+/** Networks, each with the purpose that it is for: `10.0.0.0/8`, `webhooks:10.1.0.0/16`. */
+const OutboundNetworks = z
   .string()
   .transform(text => text.split(/[\s,]+/).filter(Boolean))
   .pipe(
     z.array(
-      z.union([z.cidrv4(), z.cidrv6(), z.ipv4(), z.ipv6()], {
+      z.string().refine(entry => Network.safeParse(OUTBOUND.exec(entry)![2]).success, {
         error: 'addresses or networks in CIDR form',
       }),
     ),
   )
+
+/** Networks of the entries for a purpose. */
+function networksFor(entries: readonly string[], purpose: OutboundPurpose): string[] {
+  return entries.flatMap(entry => {
+    const [, of = 'storage', network] = OUTBOUND.exec(entry)!
+    return of === purpose ? [network!] : []
+  })
+}
 const HostNames = z
   .string()
   .transform(text => text.split(/[\s,]+/).filter(Boolean))
@@ -172,7 +192,7 @@ const Settings = z.object({
   MUSTER_S3_ACCESS_KEY_ID: S3.accessKeyId.optional(),
   MUSTER_S3_SECRET_ACCESS_KEY: S3.secretAccessKey.optional(),
   MUSTER_S3_FORCE_PATH_STYLE: Flag.default(true),
-  MUSTER_OUTBOUND_ALLOW: Networks.default([]),
+  MUSTER_OUTBOUND_ALLOW: OutboundNetworks.default([]),
   MUSTER_OUTBOUND_DENY: Networks.default([]),
   MUSTER_SIGNUP: z.enum(['open', 'invite', 'closed'], { error: 'open, invite or closed' }).default('open'),
   MUSTER_SMTP_URL: z
@@ -368,7 +388,9 @@ export type Config = {
   s3: S3Settings | undefined
   /** Private networks in CIDR form that may contain S3 endpoints of repositories. */
   outboundAllow: string[]
-  /** Networks in CIDR form that must not contain S3 endpoints of repositories. They have priority over `outboundAllow`. */
+  /** Networks that are not public and in which receivers of webhooks may be. */
+  webhooksAllow: string[]
+  /** Networks in CIDR form that must not contain S3 endpoints of repositories and receivers of webhooks. They have priority over allowed networks. */
   outboundDeny: string[]
   signup: 'open' | 'invite' | 'closed'
   /** URL of the mail server; undefined to write mails to the outbox folder. */
@@ -489,7 +511,8 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     instanceKey: settings.MUSTER_INSTANCE_KEY,
     previousInstanceKey: settings.MUSTER_INSTANCE_KEY_PREVIOUS,
     s3: attempt(() => s3Settings(settings)),
-    outboundAllow: settings.MUSTER_OUTBOUND_ALLOW,
+    outboundAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'storage'),
+    webhooksAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'webhooks'),
     outboundDeny: settings.MUSTER_OUTBOUND_DENY,
     signup: settings.MUSTER_SIGNUP,
     smtpUrl: settings.MUSTER_SMTP_URL,

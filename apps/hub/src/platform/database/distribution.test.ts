@@ -26,7 +26,10 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /claimed as \(\s*insert into device_event/,
     /\)\s*insert into device_event/,
   ],
-  'link/telemetry/device-properties.ts': [/^insert into "device_property_change"/],
+  'link/telemetry/device-properties.ts': [
+    /floors as \(.*insert into device_property_change/s,
+    /^insert into "device_property_change"/,
+  ],
   'features/devices/problem-run.ts': [/octet_length\(c\.value::text\) <= .* from device_property_change c/s],
   'features/devices/events-by-time.ts': [
     /from device_event e\s+where e\.device_id = /,
@@ -255,6 +258,8 @@ async function runAll(): Promise<void> {
     await device.invoke('devices_SetProperty', { deviceId, name, value })
   for (const value of ['Pier 5', 'x'.repeat(1000)])
     await owner.invoke('devices_SetProperty', { deviceId, name: 'site', value })
+
+  await owner.invoke('devices_SetLabels', { deviceId, set: { site: 'pier4' } })
 
   const first = await owner.invoke('devices_QueryEvents', { deviceId, limit: 5 })
   await owner.invoke('devices_QueryEvents', { deviceId, limit: 5, cursor: first.nextCursor })

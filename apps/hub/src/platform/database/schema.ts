@@ -92,7 +92,7 @@ type BulkActionRow = {
   kind: string
   status: Generated<string>
   user_id: string
-  session_id: string
+  session_id: string | null
   filter: ColumnType<JsonValue | null, string | null, string | null>
   item_count: Generated<number>
   succeeded_count: Generated<number>
@@ -105,6 +105,12 @@ type BulkActionRow = {
   due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   ended_at: ColumnType<Date | null, Date | string | null, Date | string | null>
   cancelled_by: ColumnType<JsonValue | null, string | null, string | null>
+  token_id: string | null
+  change: ColumnType<JsonValue | null, string | null, string | null>
+  left_out_count: Generated<number>
+  row_count: Generated<number>
+  undoes: string | null
+  undone_by: string | null
 }
 
 type BulkActionItemRow = {
@@ -120,6 +126,17 @@ type BulkActionItemRow = {
   reason: string | null
   actor: ColumnType<JsonValue | null, string | null, string | null>
   acted_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  change: ColumnType<JsonValue | null, string | null, string | null>
+  row_number: number | null
+}
+
+type BulkImportProblemRow = {
+  bulk_action_id: string
+  position: number
+  row_number: number
+  key: string
+  problem: string
+  message: string | null
 }
 
 type ClusterNodeRow = {
@@ -435,6 +452,32 @@ type OrganizationMemberRow = {
   created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
+type OutboxRow = {
+  message_id: string
+  organization_id: string
+  project_id: string | null
+  type: string
+  ids: ColumnType<JsonValue, string | undefined, string>
+  actor: ColumnType<JsonValue | null, string | null, string | null>
+  data: ColumnType<JsonValue, string, string>
+  old_data: ColumnType<RawJson | null, string | null, string | null>
+  created_at: ColumnType<Date, Date | string, Date | string>
+  position: number | null
+}
+
+type OutboxPositionRow = {
+  organization_id: string
+  last_position: Generated<number>
+  removed_position: Generated<number>
+}
+
+type OutboxReaderRow = {
+  organization_id: string
+  is_copied: Generated<boolean>
+  feed_epoch: string | null
+  feed_from: Generated<number>
+}
+
 type PackageRow = {
   package_id: string
   repository_id: string
@@ -633,6 +676,65 @@ type VersionAssetRow = {
   metadata: ColumnType<JsonValue, string | undefined, string>
 }
 
+type WebhookRow = {
+  webhook_id: string
+  organization_id: string
+  project_id: string | null
+  name: string
+  format: string
+  address: Buffer
+  shown_address: string
+  credential: Buffer | null
+  room: string | null
+  template: string | null
+  types: string[] | null
+  secret: Buffer
+  former_secret: Buffer | null
+  former_until: ColumnType<Date | null, Date | string | null, Date | string | null>
+  is_enabled: Generated<boolean>
+  off_reason: string | null
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  changed_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type WebhookAttemptRow = {
+  webhook_id: string
+  message_id: string
+  attempt: number
+  type: string
+  attempted_at: ColumnType<Date, Date | string, Date | string>
+  took_ms: number
+  status: number | null
+  error: string | null
+  answer: string | null
+}
+
+type WebhookDeliveryRow = {
+  webhook_id: string
+  message_id: string
+  created_at: ColumnType<Date, Date | string, Date | string>
+  position: number
+  type: string
+  state: Generated<string>
+  tries: Generated<number>
+  attempts: Generated<number>
+  due_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type WebhookQueueRow = {
+  webhook_id: string
+  due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  claimed_by: string | null
+  claimed_until: ColumnType<Date | null, Date | string | null, Date | string | null>
+  held_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  failures: Generated<number>
+  failing_since: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_attempt_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  last_success_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  waiting: Generated<number>
+  dropped: Generated<number>
+}
+
 /** Every table of the hub, as Kysely reads and writes it. */
 export type Tables = {
   asset: AssetRow
@@ -642,6 +744,7 @@ export type Tables = {
   blob_removal: BlobRemovalRow
   bulk_action: BulkActionRow
   bulk_action_item: BulkActionItemRow
+  bulk_import_problem: BulkImportProblemRow
   cluster_node: ClusterNodeRow
   database_size: DatabaseSizeRow
   deployment_token: DeploymentTokenRow
@@ -673,6 +776,9 @@ export type Tables = {
   organization: OrganizationRow
   organization_invitation: OrganizationInvitationRow
   organization_member: OrganizationMemberRow
+  outbox: OutboxRow
+  outbox_position: OutboxPositionRow
+  outbox_reader: OutboxReaderRow
   package: PackageRow
   package_asset: PackageAssetRow
   package_tag: PackageTagRow
@@ -697,4 +803,8 @@ export type Tables = {
   user_token: UserTokenRow
   user_view: UserViewRow
   version_asset: VersionAssetRow
+  webhook: WebhookRow
+  webhook_attempt: WebhookAttemptRow
+  webhook_delivery: WebhookDeliveryRow
+  webhook_queue: WebhookQueueRow
 }

@@ -30,7 +30,7 @@ const KNOWN: Record<string, [times: number, what: string]> = {
   'features/devices/name-keys.ts': [2, 'the first characters of keys, which are constant'],
   'features/devices/version-order.ts': [2, 'sort direction and comparison by a flag'],
   'features/devices/events-by-time.ts': [5, 'constant days and times'],
-  'features/devices/device-search.ts': [2, 'ranks of the kinds of matches, which are constant numbers'],
+  'features/devices/device-search.ts': [4, 'ranks of the kinds of matches, which are constant numbers'],
   'features/devices/property-order.ts': [6, 'sort directions and a comparison by a flag'],
   'features/repositories/repositories.ts': [1, 'constant conditions of a path'],
   'platform/database/server/embedded.ts': [

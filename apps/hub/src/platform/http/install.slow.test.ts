@@ -1,130 +1,34 @@
-import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
-import { createHash } from 'node:crypto'
 import { once } from 'node:events'
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { chmod, copyFile, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { existsSync, readFileSync } from 'node:fs'
+import { chmod, copyFile, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { ConnectProxy } from '@muster/link/testing'
-import { ask, type TestHub, testHub, until } from '@muster/testkit'
-import { hasPrograms } from '@muster/testkit/programs'
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest'
+import { ask } from '@muster/testkit'
+import { expect } from 'vitest'
 import { packApp } from '../../../../../tools/pack-app.ts'
+import {
+  calls,
+  connected,
+  files,
+  fleet,
+  forRoot,
+  hub,
+  inRoot,
+  install,
+  modeOf,
+  pathOf,
+  prepareRoots,
+  ROOT,
+  root,
+  script,
+  withRoot,
+} from './testing/install-root.ts'
 
-const ROOT = join(import.meta.dirname, '../../../../..')
-/** Folders in which the script may leave files. The stand-in for `systemctl` writes only to `/run`, which is not among them. */
-const PLACES = ['etc', 'usr', 'var/lib', 'var/tmp', 'root', 'tmp']
-/** Stand-in for systemd: runs the ExecStart of the unit. */
-const SYSTEMCTL = `#!/bin/sh
-# The service outlives the terminal of the installation.
-trap '' HUP
-if [ "$1" = --version ]; then cat /run/systemd-version 2>/dev/null || echo 'systemd 252 (252.38-1~deb12u1)'; exit; fi
-echo "$*" >>/run/calls
-unit=/etc/systemd/system/muster-agent.service
-stop() { [ ! -f /run/agent.pid ] || kill "$(cat /run/agent.pid)" 2>/dev/null; rm -f /run/agent.pid; }
-case $* in
-  restart* | 'enable --now'*)
-    stop
-    setsid $(sed -n 's/^ExecStart=//p' $unit) </dev/null >>/run/agent.log 2>&1 &
-    echo $! >/run/agent.pid
-    ;;
-  disable*) stop ;;
-esac
-`
 const PUBLIC_CONFIG = 'hub-url = "https://other.example"\ntoken = "deployment_of_another_hub"\n'
 
-let hub: TestHub
-let root: string
-let fleet: Awaited<ReturnType<TestHub['fleet']>>
-const forHub = new AsyncDisposableStack()
-let forRoot = new AsyncDisposableStack()
-
-const canMount = process.getuid?.() === 0 && process.platform === 'linux' && canOverlay()
-const withRoot = it.runIf(canMount && hasPrograms('curl') && existsSync('/usr/bin/script'))
-
-beforeAll(async () => {
-  if (!canMount) return
-  spawnSync(process.execPath, [join(ROOT, 'tools/build-console.ts')], { stdio: 'inherit' })
-  hub = forHub.use(await testHub())
-})
-afterAll(() => forHub.disposeAsync())
-beforeEach(async () => {
-  if (!canMount) return
-  forRoot = new AsyncDisposableStack()
-  root = await scratchRoot()
-  fleet = await hub.fleet()
-})
-afterEach(() => forRoot.disposeAsync())
-
-withRoot(
-  'installs from a prompt within a minute, runs again, and is removed without a trace',
-  { timeout: 240_000 },
-  async () => {
-    const before = await files()
-    const startedAt = performance.now()
-    const terminal = await atTerminal(fleet.token)
-    expect(terminal.output).not.toContain(fleet.token)
-    expect(terminal.output).toContain(`for http://localhost:${hub.address.port}`)
-    expect(terminal.code).toBe(0)
-    const device = await connected()
-    expect(performance.now() - startedAt).toBeLessThan(60_000)
-    expect(terminal.seen).toEqual([])
-    expect(filesWith(fleet.token)).toEqual(['etc/nexigon/agent.toml'])
-    expect(await modeOf('etc/nexigon/agent.toml')).toBe('600')
-    expect(await modeOf('usr/bin/muster-agent')).toBe('755')
-    expect(await modeOf('etc/nexigon/agent/ssl')).toBe('700')
-    expect((await files()).filter(file => !before.includes(file)).map(pathOf)).toEqual([
-      'etc/nexigon/agent.toml',
-      'etc/nexigon/agent/ssl/cert.pem',
-      'etc/nexigon/agent/ssl/key.pem',
-      'etc/systemd/system/muster-agent.service',
-      'usr/bin/muster-agent',
-      'usr/lib/muster-agent/agent.mjs',
-      'usr/lib/muster-agent/fingerprint',
-      'usr/lib/muster-agent/install.sh',
-      'usr/lib/muster-agent/node',
-      'var/lib/muster-agent/files',
-      'var/lib/muster-agent/salt',
-      'var/lib/muster-agent/source',
-    ])
-
-    const installed = await files()
-    const again = await script()
-    expect(again.code).toBe(0)
-    expect(again.output).toContain('Keeps /etc/nexigon/agent.toml')
-    expect(again.output).not.toContain('Downloads Node')
-    expect(await files()).toEqual(installed)
-
-    // The installation left a copy of the script on the device, which works without the hub.
-    const removed = await inRoot('sh', '/usr/lib/muster-agent/install.sh', '--uninstall')
-    expect(removed.code).toBe(0)
-    const identity = [
-      'etc/nexigon/agent/ssl/cert.pem',
-      'etc/nexigon/agent/ssl/key.pem',
-      'var/lib/muster-agent/salt',
-      'var/lib/muster-agent/source',
-    ]
-    expect((await files()).filter(file => !before.includes(file)).map(pathOf)).toEqual([
-      ...identity.slice(0, 2),
-      'var/lib/muster-agent/files',
-      ...identity.slice(2),
-    ])
-    expect(await calls()).toContain('disable --now muster-agent.service')
-
-    // With the same identity, the hub recognizes the same device.
-    await writeFile(join(root, 'root/token'), `${fleet.token}\n`, { mode: 0o600 })
-    expect((await script('--token-file', '/root/token')).code).toBe(0)
-    await rm(join(root, 'root/token'))
-    expect((await connected()).deviceId).toBe(device.deviceId)
-    expect((await script('--uninstall', '--purge')).code).toBe(0)
-    expect(await files()).toEqual(before)
-    expect(existsSync(join(root, 'etc/nexigon'))).toBe(false)
-    expect(existsSync(join(root, 'usr/lib/muster-agent'))).toBe(false)
-    expect(existsSync(join(root, 'var/lib/muster-agent'))).toBe(false)
-  },
-)
+prepareRoots()
 
 withRoot(
   'D7: installs through a proxy, which the agent then uses, or changes nothing and names the proxy',
@@ -411,13 +315,6 @@ withRoot('uses the Node of the device where it is new enough', async () => {
   await connected()
 })
 
-type Ran = { code: number | null; output: string }
-
-/** Runs the script of the hub as it is piped to a shell. */
-async function script(...options: string[]): Promise<Ran> {
-  return inRoot('sh', '-c', `exec sh -s -- ${options.join(' ')}`, (await ask(hub, '/install.sh')).text)
-}
-
 withRoot('installs the agent by hand with the commands of docs/operating.md', async () => {
   const document = await readFile(join(ROOT, 'docs/operating.md'), 'utf8')
   const [, block] = /\*\*By hand\.\*\*.*?```sh\n(.*?)^```$/ms.exec(document)!
@@ -439,156 +336,3 @@ withRoot('installs the agent by hand with the commands of docs/operating.md', as
   await connected()
   expect(await modeOf('etc/nexigon/agent.toml')).toBe('600')
 })
-
-/** Installs with a token file, which is removed afterwards. */
-async function install(token = fleet.token, text?: string): Promise<Ran> {
-  const file = join(root, 'root/token')
-  await writeFile(file, token, { mode: 0o600 })
-  const ran = await inRoot(
-    'sh',
-    '-c',
-    'exec sh -s -- --token-file /root/token',
-    text ?? (await ask(hub, '/install.sh')).text,
-  )
-  await rm(file)
-  return ran
-}
-
-/** Runs a program in the scratch root, without a terminal. For `sh -c`, the last argument is the standard input. */
-async function inRoot(program: string, ...rest: string[]): Promise<Ran> {
-  const input = program === 'sh' && rest[0] === '-c' ? rest.pop()! : ''
-  const child = spawn('setsid', ['--wait', 'chroot', root, program, ...rest], {
-    env: { PATH: process.env.PATH },
-  })
-  child.stdin.on('error', () => {}).end(input)
-  return ended(child)
-}
-
-/** Installs at a terminal and types the token. `seen` lists processes with the token in an argument or a variable. */
-async function atTerminal(token: string): Promise<Ran & { seen: string[] }> {
-  await writeFile(join(root, 'root/install.sh'), (await ask(hub, '/install.sh')).text)
-  const child = spawn('script', ['-qfec', `chroot ${root} sh /root/install.sh`, '/dev/null'], {
-    env: { PATH: process.env.PATH },
-  })
-  let [output, isTyped] = ['', false]
-  child.stdout.on('data', chunk => {
-    output += chunk
-    if (isTyped || !output.includes('Deployment token: ')) return
-    isTyped = true
-    child.stdin.write(`${token}\n`)
-  })
-  const seen = new Set<string>()
-  const watch = setInterval(() => {
-    for (const pid of readdirSync('/proc').filter(name => /^\d+$/.test(name)))
-      for (const file of ['cmdline', 'environ'])
-        if (readOrEmpty(`/proc/${pid}/${file}`).includes(token)) seen.add(readOrEmpty(`/proc/${pid}/cmdline`))
-  }, 20)
-  const { code } = await ended(child)
-  clearInterval(watch)
-  await rm(join(root, 'root/install.sh'))
-  return { code, output, seen: [...seen] }
-}
-
-async function ended(child: ChildProcess): Promise<Ran> {
-  let output = '\n'
-  for (const stream of [child.stdout!, child.stderr!]) stream.on('data', chunk => (output += chunk))
-  const [code] = await once(child, 'close')
-  return { code, output }
-}
-
-/** Waits until a device of the project is connected. */
-async function connected() {
-  return await until('the device is connected', async () => {
-    const { devices } = await fleet.owner.invoke('projects_QueryDevices', { projectId: fleet.projectId })
-    return devices.find(({ isConnected }) => isConnected)
-  })
-}
-
-/**
- * A root folder with this machine's files, a stand-in for systemd, no Node and no agent. It is an overlay mount, so changes in it do not
- * change the machine's files.
- */
-async function scratchRoot(): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'muster-root-'))
-  const [upper, work, merged] = ['upper', 'work', 'merged'].map(name => join(folder, name)) as [
-    string,
-    string,
-    string,
-  ]
-  for (const path of [upper, work, merged]) await mkdir(path)
-  const mount = (...args: string[]) => {
-    const { status, stderr } = spawnSync('mount', args, { encoding: 'utf8' })
-    if (status !== 0) throw new Error(stderr)
-    forRoot.defer(() => void spawnSync('umount', ['-l', args.at(-1)!]))
-  }
-  forRoot.defer(() => rm(folder, { recursive: true, force: true }))
-  mount('-t', 'overlay', 'overlay', '-o', `lowerdir=/,upperdir=${upper},workdir=${work}`, merged)
-  mount('-t', 'proc', 'proc', join(merged, 'proc'))
-  // Non-recursive bind mount, because other tests have small disks in `/dev/shm`, and could not remove them while they are mounted here too.
-  for (const path of ['dev', 'dev/pts']) mount('--bind', `/${path}`, join(merged, path))
-  mount('-t', 'tmpfs', 'tmpfs', join(merged, 'run'))
-  mount('-t', 'tmpfs', 'tmpfs', join(merged, 'tmp'))
-  forRoot.defer(() => void spawnSync('chroot', [merged, '/usr/bin/systemctl', 'disable']))
-  for (const path of ['usr/bin/node', 'usr/local/bin/node', 'etc/nexigon', 'usr/bin/muster-agent'])
-    await rm(join(merged, path), { recursive: true, force: true })
-  await mkdir(join(merged, 'run/systemd/system'), { recursive: true })
-  await rm(join(merged, 'usr/bin/systemctl'), { force: true })
-  await writeFile(join(merged, 'usr/bin/systemctl'), SYSTEMCTL)
-  await chmod(join(merged, 'usr/bin/systemctl'), 0o755)
-  await writeFile(join(merged, 'etc/machine-id'), `${'4'.repeat(32)}\n`)
-  return merged
-}
-
-/** Whether this process may mount an overlay. */
-function canOverlay(): boolean {
-  const command =
-    'd=$(mktemp -d) && mkdir $d/u $d/w $d/m && mount -t overlay overlay -o lowerdir=/,upperdir=$d/u,workdir=$d/w $d/m'
-  return spawnSync('unshare', ['-m', 'sh', '-c', command], { stdio: 'ignore' }).status === 0
-}
-
-/** All files that differ from this machine's, as path and digest. */
-async function files(): Promise<string[]> {
-  const upper = join(root, '../upper')
-  const found = await Promise.all(
-    PLACES.filter(place => existsSync(join(upper, place))).map(async place =>
-      (await readdir(join(upper, place), { recursive: true, withFileTypes: true }))
-        .filter(entry => entry.isFile())
-        .map(entry => join(entry.parentPath, entry.name)),
-    ),
-  )
-  return found
-    .flat()
-    .map(
-      path =>
-        `${path.slice(upper.length + 1)} ${createHash('sha256').update(readFileSync(path)).digest('hex')}`,
-    )
-    .sort()
-}
-
-const pathOf = (file: string) => file.split(' ')[0]!
-
-/** Files of the scratch root, logs included, that contain a text. */
-function filesWith(text: string): string[] {
-  const all = ['upper', 'merged/run', 'merged/tmp'].flatMap(place => {
-    const { stdout } = spawnSync('grep', ['-rlF', text, join(root, '..', place)], { encoding: 'utf8' })
-    return stdout.split('\n').filter(Boolean)
-  })
-  return all.map(path => path.replace(/^.*\/upper\//, ''))
-}
-
-async function modeOf(path: string): Promise<string> {
-  return ((await stat(join(root, path))).mode & 0o777).toString(8)
-}
-
-/** Calls of the fake `systemctl`. */
-async function calls(): Promise<string[]> {
-  return readOrEmpty(join(root, 'run/calls')).split('\n').filter(Boolean)
-}
-
-function readOrEmpty(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch {
-    return ''
-  }
-}

@@ -56,6 +56,23 @@ export async function addStoredBytes(
   )
 }
 
+/** Increases today's count of each of several devices, in the order of their ids, so that two transactions do not deadlock. */
+export async function addStoredBytesOfEach(
+  tx: Tx,
+  count: 'event_bytes' | 'change_bytes',
+  bytes: ReadonlyMap<string, number>,
+): Promise<void> {
+  const column = sql.ref(count)
+  await sql`
+    insert into device_stored_bytes (device_id, day, ${column})
+    select i.device_id, (now() at time zone 'UTC')::date, i.bytes
+      from unnest(${[...bytes.keys()]}::text[], ${[...bytes.values()]}::bigint[]) as i (device_id, bytes)
+     order by i.device_id
+    on conflict (device_id, day) do update set ${column} = device_stored_bytes.${column} + excluded.${column}`.execute(
+    tx,
+  )
+}
+
 /**
  * Counts the stored bytes of events and property changes of each device. Counts are collected in memory and added to the database
  * every 10 minutes, so that writes do not contend for the rows of the counts. A job sums the counts per project

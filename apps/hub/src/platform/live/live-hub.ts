@@ -34,6 +34,7 @@ export class LiveHub {
   readonly #subscribers = new Set<Subscriber>()
   /** Last reported values that device lists show, by device id, oldest entry first. */
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
+  readonly #logListeners = new Set<() => void>()
   #timer: NodeJS.Timeout | undefined
 
   /** `bus` is undefined if there are no other nodes. */
@@ -122,6 +123,7 @@ export class LiveHub {
   /** Notes a change for all subscribers of its organization, and for `userIds`, such as people who have just become members. */
   changed(change: LiveChange, userIds: readonly string[] = []): void {
     this.#forgetSummary(change)
+    if (change.topic === 'log') for (const listener of this.#logListeners) listener()
     for (const subscriber of this.#subscribers) {
       const isConcerned =
         subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)
@@ -134,6 +136,12 @@ export class LiveHub {
       this.#outgoing.set(subject, pending)
       this.#note(pending, change)
     }
+  }
+
+  /** Calls `listener` after each commit of this node that added entries to the log of an organization. Returns a function that ends this. */
+  onLog(listener: () => void): () => void {
+    this.#logListeners.add(listener)
+    return () => this.#logListeners.delete(listener)
   }
 
   #forgetSummary({ topic, deviceId }: LiveChange): void {

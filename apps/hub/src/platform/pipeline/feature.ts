@@ -31,8 +31,11 @@ export type Feature = {
   metrics?: (db: Db, failed: (part: string) => void) => MetricReader
   /** Makes its services for handlers and jobs, by their names, out of those of the platform and the link. */
   services?: Partial<ServiceMakers>
-  /** Work of a starting node, before its devices connect and its jobs run. An error ends the start. */
-  onStart?: (context: JobContext) => Promise<void>
+  /**
+   * Work of a starting node, before its devices connect and its jobs run. An error ends the start. What it resolves to is disposed when the
+   * node stops, before the hub waits for actions in flight.
+   */
+  onStart?: (context: JobContext) => Promise<AsyncDisposable | undefined> | Promise<void>
   /** Removes its rows that are no longer needed. The job `instance_CleanupExpired` runs this every hour. */
   retention?: readonly RemoveOld[]
   /** Cancels its unfinished work in a restored database, because the work may have gone on after the backup. */

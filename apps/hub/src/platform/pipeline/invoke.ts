@@ -14,6 +14,7 @@ import {
 import { jsonDepth, stringify } from '@muster/actions/exact-json'
 import { Batcher, InFlight } from '@muster/concurrency'
 import type { z } from 'zod'
+import { needsSession } from '../access/asking-session.ts'
 import { type Authorization, authorize, RefusedMember } from '../access/authorize.ts'
 import type { OwnedResource, Scope } from '../access/scope.ts'
 import {
@@ -483,10 +484,6 @@ function requireSession(action: Action, { actor }: Caller): void {
   if (action.needsSession && actor !== 'User') throw needsSession()
 }
 
-function needsSession(): ActionError {
-  return new ActionError('Forbidden', 'This needs a person who is signed in; a user token cannot do it.')
-}
-
 /** Makes the error for a missing or wrong current password. Its issue names the field that clients have to ask for. */
 function needsPassword(message: string): ActionError {
   return new ActionError('Forbidden', message, { issues: [{ path: 'currentPassword', message }] })
@@ -539,7 +536,9 @@ function isScan(
   if (actor !== 'Device' && kind === 'query' && 'cursor' in shape && limit === undefined) return true
   if (cost !== 'scan if filtered') return false
   if (Array.isArray(columns) && columns.length > 0) return true
-  const conditions = filter ?? (selection as { filter?: object } | undefined)?.filter
+  const selected = selection as { kind?: string; filter?: object } | undefined
+  if (selected?.kind === 'view') return true
+  const conditions = filter ?? selected?.filter
   return Object.values(conditions ?? {}).some(condition => condition !== undefined)
 }
 

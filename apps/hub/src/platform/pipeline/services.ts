@@ -15,6 +15,8 @@ import type { LiveHub } from '../live/live-hub.ts'
 import type { Logger } from '../runtime/log.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { Blobs } from '../storage/blobs.ts'
+import type { GuardedHttpClient } from '../storage/guarded-http-client.ts'
+import type { SecretBox } from '../storage/secret-box.ts'
 
 /** Services that features make for handlers and jobs. Each feature adds its own (`declare module`). */
 // biome-ignore lint/suspicious/noEmptyInterface: features add their members
@@ -32,6 +34,10 @@ export interface Services extends FeatureServices {
   firstPassword: FirstPassword
   /** Files of repositories. */
   blobs: Blobs
+  /** Encrypts secrets that are stored. */
+  secretBox: SecretBox
+  /** HTTP clients for addresses that people enter, by purpose. Each has its own networks that the operator allows. */
+  outbound: Record<'webhooks', GuardedHttpClient>
   /** Sign-up policy: open to everybody, by invitation only, or closed. */
   signup: 'open' | 'invite' | 'closed'
   /** Values of the limits: the defaults, or the values of settings. */

@@ -211,6 +211,13 @@ export class Sessions {
     return { actor: 'User', userId, isAdmin, sessionId, signedInAt }
   }
 
+  /** Finds the person of a valid user token by the token's id, like `personOfSession`. Does not count as a use of the token. */
+  async personOfToken(tokenId: string): Promise<(Caller & { actor: 'UserToken' }) | undefined> {
+    const [row] = await select<UserTokenRow>(this.#parts.db, USER_TOKEN, [tokenId])
+    if (!row) return undefined
+    return callerWithToken(tokenId, row)
+  }
+
   /** Whether a user token is still valid, for a connection that was opened with it. Does not count as a use of the token. */
   async isTokenValid(tokenId: string): Promise<boolean> {
     const [row] = await select<TokenRow>(this.#parts.db, USER_TOKEN, [tokenId])
@@ -232,15 +239,7 @@ export class Sessions {
     const tokenId = publicIdOf(token)
     const { row, owned } = await this.#find<UserTokenRow>(USER_TOKEN, tokenId, resource)
     if (!row || !matchesSecret(token, row.tokenHash)) return { caller: ANONYMOUS }
-    const { userId, isAdmin, predatesShares } = row
-    const caller: Caller = {
-      actor: 'UserToken',
-      userId,
-      tokenId,
-      isAdmin,
-      ...(predatesShares && { predatesShares }),
-    }
-    return { caller, owned }
+    return { caller: callerWithToken(tokenId, row), owned }
   }
 
   /** Finds credentials by their id, and the owners of a resource for the person to whom they belong. */
@@ -273,4 +272,11 @@ function joinedStatement(credentials: string, kind: ResourceKind): string | unde
       from (${credentials}) found left join lateral (${statement('$2', 'found."userId"')}) owners on true`
   known.set(kind, text)
   return text
+}
+
+function callerWithToken(
+  tokenId: string,
+  { userId, isAdmin, predatesShares }: UserTokenRow,
+): Caller & { actor: 'UserToken' } {
+  return { actor: 'UserToken', userId, tokenId, isAdmin, ...(predatesShares && { predatesShares }) }
 }

@@ -60,6 +60,10 @@ export type GuardedRequest = {
   method: string
   headers: Record<string, string>
   signal: AbortSignal
+  /** Total time in milliseconds, from the look-up of the host to the end of the response; by default there is none. */
+  deadlineMs?: number
+  /** False sends the body at once. Servers that ignore `Expect` would delay it by 2 s. The default is true. */
+  expectsContinue?: boolean
   /** Writes the body. The request ends when the promise resolves. A request without `send` has no body. */
   send?: (write: (chunk: Uint8Array) => Promise<void>) => Promise<void>
 }
@@ -78,11 +82,13 @@ export class GuardedHttpClient {
   readonly #lookUp: LookUp
   readonly #timeoutMs: number
   readonly #own: () => string[]
+  readonly #needsTls: boolean
 
   /**
    * `allowed` lists networks in CIDR form, or is `everything` if the operator chose the address. `denied` lists networks that are refused
    * even inside `allowed` networks, such as the network of a load balancer in front of the hub. `timeoutMs` limits the time without data
-   * from the server, including the connect. `own` lists the addresses of this machine.
+   * from the server, including the connect. `own` lists the addresses of this machine. `needsTls` refuses plain HTTP to addresses outside of
+   * `allowed`.
    */
   constructor(
     allowed: readonly string[] | 'everything',
@@ -91,23 +97,35 @@ export class GuardedHttpClient {
       lookUp = hostname => lookup(hostname, { all: true }),
       timeoutMs = TIMEOUT_MS,
       own = ownAddresses,
-    }: { denied?: readonly string[]; lookUp?: LookUp; timeoutMs?: number; own?: () => string[] } = {},
+      needsTls = false,
+    }: {
+      denied?: readonly string[]
+      lookUp?: LookUp
+      timeoutMs?: number
+      own?: () => string[]
+      needsTls?: boolean
+    } = {},
   ) {
     this.#allowed = allowed === 'everything' ? allowed : networkList(allowed)
     this.#denied = networkList(denied)
     this.#lookUp = lookUp
     this.#timeoutMs = timeoutMs
     this.#own = own
+    this.#needsTls = needsTls
   }
 
   /** Sends a request. Resolves when the head of the response arrives; the caller reads the body. Throws `AddressRefused`. */
-  async request(url: URL, { method, headers, signal, send }: GuardedRequest): Promise<IncomingMessage> {
-    const pinned = await this.#addressOf(url)
-    signal.throwIfAborted()
+  async request(
+    url: URL,
+    { method, headers, signal: ofCaller, deadlineMs, expectsContinue = true, send }: GuardedRequest,
+  ): Promise<IncomingMessage> {
+    const signal =
+      deadlineMs === undefined ? ofCaller : AbortSignal.any([ofCaller, AbortSignal.timeout(deadlineMs)])
+    const pinned = await orAborted(this.#addressOf(url), signal)
     return new Promise((done, failed) => {
       const request = (url.protocol === 'https:' ? requestHttps : requestHttp)(url, {
         method,
-        headers: { ...headers, ...(send && { expect: '100-continue' }) },
+        headers: { ...headers, ...(send && expectsContinue && { expect: '100-continue' }) },
         signal,
         // Pooled connections are not reused, because their address may come from another DNS look-up.
         agent: false,
@@ -149,6 +167,10 @@ export class GuardedHttpClient {
           },
         )
       }
+      if (!expectsContinue) {
+        start()
+        return
+      }
       // `Expect: 100-continue` lets a server refuse before the body is sent. Servers that ignore it get the body after a timeout.
       request.once('continue', start)
       request.flushHeaders()
@@ -159,6 +181,11 @@ export class GuardedHttpClient {
       })
       request.once('close', () => clearTimeout(timer))
     })
+  }
+
+  /** Checks the addresses of a URL without a connection. Throws `AddressRefused`, or the error of the look-up. */
+  async check(url: URL, signal: AbortSignal): Promise<void> {
+    await orAborted(this.#addressOf(url), signal)
   }
 
   /** Resolves the host of a URL, checks all its addresses and returns the first. */
@@ -172,6 +199,8 @@ export class GuardedHttpClient {
     // rebinding.
     for (const { address } of addresses) {
       if (!this.#isAllowed(address, own)) throw new AddressRefused(address)
+      if (this.#needsTls && protocol === 'http:' && !this.#isListed(address))
+        throw new AddressRefused(address)
     }
     return addresses[0]!
   }
@@ -187,6 +216,11 @@ export class GuardedHttpClient {
     }
   }
 
+  /** Whether the operator allows the address explicitly. */
+  #isListed(address: string): boolean {
+    return this.#allowed === 'everything' || this.#allowed.check(address, familyOf(address))
+  }
+
   #isAllowed(address: string, own: BlockList): boolean {
     if (this.#allowed === 'everything') return true
     const family = familyOf(address)
@@ -197,6 +231,21 @@ export class GuardedHttpClient {
     const isMapped = family === 'ipv6' && /^::ffff:/i.test(address)
     if (family === 'ipv6' && !isMapped && !publicV6.check(address, family)) return false
     return !notPublic.check(address, family)
+  }
+}
+
+/** Resolves as `work` does, or rejects when `signal` aborts: a look-up of a host name cannot be cancelled. */
+async function orAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>()
+  const abort = (): void => reject(signal.reason)
+  if (signal.aborted) abort()
+  signal.addEventListener('abort', abort)
+  try {
+    return await Promise.race([work, promise])
+  } finally {
+    signal.removeEventListener('abort', abort)
+    work.catch(() => {})
+    promise.catch(() => {})
   }
 }
 

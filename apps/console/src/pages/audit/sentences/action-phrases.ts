@@ -9,6 +9,7 @@ import { organizationActions } from '../../organizations/log-sentences.ts'
 import { projectActions } from '../../projects/log-sentences.ts'
 import { repositoryActions } from '../../repositories/log-sentences.ts'
 import { viewActions } from '../../views/log-sentences.ts'
+import { webhookActions } from '../../webhooks/log-sentences.ts'
 import type { LoggedInputs, SentenceRow, WithKnownFields } from '../shared/sentence-row.ts'
 
 const rows = {
@@ -22,6 +23,7 @@ const rows = {
   ...projectActions,
   ...repositoryActions,
   ...viewActions,
+  ...webhookActions,
 }
 
 /** Phrases for all actions that leave an entry in a log when they fail, by the name of the action. A missing one does not compile. */

@@ -9,6 +9,7 @@ import { organizationEvents } from '../../organizations/log-sentences.ts'
 import { projectEvents } from '../../projects/log-sentences.ts'
 import { repositoryEvents } from '../../repositories/log-sentences.ts'
 import { viewEvents } from '../../views/log-sentences.ts'
+import { webhookEvents } from '../../webhooks/log-sentences.ts'
 import type { LoggedEvents, SentenceRow, WithKnownFields } from '../shared/sentence-row.ts'
 
 const rows = {
@@ -22,6 +23,7 @@ const rows = {
   ...projectEvents,
   ...repositoryEvents,
   ...viewEvents,
+  ...webhookEvents,
 }
 
 /** Sentences for all audit events, by the name of the event. A missing one does not compile. */

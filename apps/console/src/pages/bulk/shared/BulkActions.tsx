@@ -1,23 +1,32 @@
 import { useQueryClient } from '@tanstack/react-query'
 import { Link, useParams } from '@tanstack/react-router'
-import { Ban, ShieldCheck, Trash2, X } from 'lucide-react'
-import { type ReactNode, useState } from 'react'
+import { Ban, Ellipsis, PencilLine, ShieldCheck, Tag, TagX, Trash2, X } from 'lucide-react'
+import { lazy, type ReactNode, Suspense, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
 import { useSendOnLeave } from '../../../lib/app/held-request.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
+import { loadCode } from '../../../lib/load-code.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
+import { Menu, MenuItem } from '../../../ui/app/Menu.tsx'
 import { toastError } from '../../../ui/app/toast.ts'
 import { Button } from '../../../ui/Button.tsx'
 import { BulkProgress } from '../BulkProgress.tsx'
+import type { ChangeForm } from '../changes/change-form.ts'
+import { UndoButton } from '../UndoButton.tsx'
 import { useBulkAction } from '../use-bulk-action.ts'
 import { BulkPreviewDialog } from './BulkPreviewDialog.tsx'
 import styles from './bar.module.css'
 import { useCurrentBulk } from './bulk-store.ts'
-import { type BulkKind, isUnfinished, MAX_INLINE, resultTitle } from './bulk-words.ts'
+import { type DecisionKind, isChange, isUnfinished, MAX_INLINE, resultTitle } from './bulk-words.ts'
 import { closeBulk, holdBulk, isHeldBulk, sendBulk, showStartedBulk } from './current-bulk.ts'
 import { HeldBulkWords } from './HeldBulkWords.tsx'
 import { type BulkPreview, type BulkSelection, useBulkRun } from './use-bulk-run.ts'
+
+const ChangeDialog = lazy(async () => ({
+  default: (await loadCode(() => import('../changes/ChangeDialog.tsx'))).ChangeDialog,
+}))
 
 /** Selected devices of the device list: by id, or all that match a filter. */
 type DeviceSelection =
@@ -43,8 +52,13 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
   const queryClient = useQueryClient()
   const { preview, start, busy } = useBulkRun(projectId)
   const [shown, setShown] = useState<BulkPreview>()
+  const [form, setForm] = useState<ChangeForm>()
   const bulk = useCurrentBulk(projectId)
   useSendOnLeave(sendBulk, projectId)
+  useShortcut('l', 'Set a label', () => {
+    if (bulk) return false
+    setForm('set')
+  })
 
   const devices: BulkSelection =
     selection.kind === 'ids'
@@ -69,7 +83,7 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
     )
   if (bulk) return <HeldBulkWords bulk={bulk} />
 
-  async function ask(kind: BulkKind) {
+  async function ask(kind: DecisionKind) {
     start.reset()
     try {
       const made = await preview.mutateAsync({ kind, selection: devices })
@@ -90,6 +104,23 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
   const nothing = pending === 0 ? 'None of these has a pending certificate.' : undefined
   return (
     <div className={styles.wrapped}>
+      <Button icon={Tag} onClick={() => setForm('set')}>
+        Set label…
+      </Button>
+      <Menu
+        trigger={
+          <Button aria-label="More">
+            <Ellipsis className="icon" aria-hidden />
+          </Button>
+        }
+      >
+        <MenuItem icon={TagX} onSelect={() => setForm('remove')}>
+          Remove label…
+        </MenuItem>
+        <MenuItem icon={PencilLine} onSelect={() => setForm('rename')}>
+          Rename…
+        </MenuItem>
+      </Menu>
       <Button
         icon={ShieldCheck}
         busy={busy === 'Accept'}
@@ -120,6 +151,21 @@ export function BulkActions({ projectId, selection, onDone, children }: BulkActi
       >
         Delete {total === undefined ? 'all' : counted(total, 'device')}
       </Button>
+      {form && (
+        <Suspense>
+          <ChangeDialog
+            projectId={projectId}
+            form={form}
+            selection={devices}
+            count={total}
+            onStarted={bulkActionId => {
+              setForm(undefined)
+              showStartedBulk(projectId, bulkActionId)
+            }}
+            onClose={() => setForm(undefined)}
+          />
+        </Suspense>
+      )}
       {shown && (
         <BulkPreviewDialog
           preview={shown}
@@ -145,15 +191,18 @@ function Outcome({
 }) {
   const { organization = '' } = useParams({ strict: false })
   const { data: action, error } = useBulkAction(projectId, bulkActionId)
-  const result = (
-    <Link
-      to="/org_{$organization}/projects/$projectId/devices/pending"
-      params={{ organization, projectId }}
-      search={{ result: bulkActionId }}
-    >
-      Show the result
-    </Link>
-  )
+  const place = { params: { organization, projectId }, search: { result: bulkActionId } }
+  const result =
+    action && isChange(action.kind) ? (
+      // The result stands above the list then, so the bar ends.
+      <Link to="/org_{$organization}/projects/$projectId/devices" {...place} onClick={onClose}>
+        Show the result
+      </Link>
+    ) : (
+      <Link to="/org_{$organization}/projects/$projectId/devices/pending" {...place}>
+        Show the result
+      </Link>
+    )
   if (action && isUnfinished(action))
     return (
       <BulkProgress projectId={projectId} action={action}>
@@ -164,6 +213,13 @@ function Outcome({
     <div className={styles.wrapped} role="status">
       <b>{action ? resultTitle(action) : error ? 'The result could not be loaded.' : 'Started.'}</b>
       {result}
+      {action && (
+        <UndoButton
+          projectId={projectId}
+          action={action}
+          onStarted={undoId => showStartedBulk(projectId, undoId)}
+        />
+      )}
       <IconButton icon={X} size="sm" label="Close the result" onClick={onClose} />
     </div>
   )

@@ -4,11 +4,11 @@ import { Dialog, DialogBody, DialogFoot } from '../../../ui/app/Dialog.tsx'
 import { Button } from '../../../ui/Button.tsx'
 import { DeviceName } from '../../devices/shared/DeviceName.tsx'
 import styles from './BulkPreviewDialog.module.css'
-import type { BulkKind } from './bulk-words.ts'
+import type { DecisionKind } from './bulk-words.ts'
 import { MAX_INLINE } from './bulk-words.ts'
 import type { BulkPreview } from './use-bulk-run.ts'
 
-const CONSEQUENCE: Record<BulkKind, string> = {
+const CONSEQUENCE: Record<DecisionKind, string> = {
   Accept: 'Their devices can connect from then on.',
   Reject: 'A rejected certificate stays rejected. The device needs a new one.',
   Delete: 'Their history goes with them. A device that still runs appears again as a new one.',

@@ -1,5 +1,6 @@
 declare const styles: {
   readonly actions: string
+  readonly changes: string
   readonly connected: string
   readonly done: string
   readonly good: string

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Ban, Check, ShieldCheck, ShieldX, Trash2, X } from 'lucide-react'
+import { Ban, Check, FileInput, PencilLine, ShieldCheck, ShieldX, Tag, Trash2, Undo2, X } from 'lucide-react'
 import { type ReactNode, useEffect, useRef, useState } from 'react'
 import { useActionPages } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
@@ -16,14 +16,19 @@ import { ACTIONS, Cell, type Column, Row, Table } from '../../../ui/lazy/Table.t
 import { DeviceName } from '../../devices/shared/DeviceName.tsx'
 import { deviceNameText } from '../../devices/shared/device-name.ts'
 import { BulkProgress } from '../BulkProgress.tsx'
+import { Changes, changesHead } from '../changes/Changes.tsx'
+import { UndoButton } from '../UndoButton.tsx'
 import { useBulkAction } from '../use-bulk-action.ts'
 import styles from './BulkResult.module.css'
 import bar from './bar.module.css'
 import {
+  alreadySetCount,
   type BulkAction,
   type BulkItem,
   type BulkKind,
+  doingWord,
   doneWord,
+  isChange,
   isUnfinished,
   reasonOf,
   refusedCount,
@@ -40,6 +45,10 @@ const ICON: Record<string, typeof Check> = {
   Accept: ShieldCheck,
   Reject: ShieldX,
   Delete: Trash2,
+  SetLabels: Tag,
+  Rename: PencilLine,
+  Import: FileInput,
+  Undo: Undo2,
 } satisfies Record<BulkKind, typeof Check>
 
 type BulkResultProps = {
@@ -49,10 +58,22 @@ type BulkResultProps = {
   onClose: () => void
   /** Repeats the action for an item that failed because of an error of the hub. */
   onAgain?: ((item: BulkItem) => void) | undefined
+  /** Called with the id of the bulk action that undoes this one. */
+  onResult?: (bulkActionId: string) => void
+  /** Whether the list of its devices is below. */
+  isOverList?: boolean
 }
 
 /** Result of a bulk action with next steps: refused items first, then the others. While the action runs, shows its progress. */
-export function BulkResult({ projectId, organization, bulkActionId, onClose, onAgain }: BulkResultProps) {
+export function BulkResult({
+  projectId,
+  organization,
+  bulkActionId,
+  onClose,
+  onAgain,
+  onResult,
+  isOverList = false,
+}: BulkResultProps) {
   const { data: action, error } = useBulkAction(projectId, bulkActionId)
   const heading = useRef<HTMLHeadingElement>(null)
   const isThere = action !== undefined
@@ -69,23 +90,29 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
     )
   const place = { organization, projectId }
   const hasEnded = !isUnfinished(action)
+  const hasList = action.kind === 'Accept' || isChange(action.kind)
   const Icon = ICON[action.kind] ?? Check
   return (
     <section className={`sheet ${styles.result}`} aria-labelledby="bulk-title">
       <header>
         <span
-          className={`${styles.sign} ${action.kind === 'Accept' && action.succeededCount > 0 ? styles.good : ''}`}
+          className={`${styles.sign} ${hasList && action.succeededCount > 0 ? styles.good : ''}`}
           aria-hidden="true"
         >
           <Icon className="icon" />
         </span>
         <div className="grow">
           <h2 id="bulk-title" ref={heading} tabIndex={-1}>
-            {hasEnded ? resultTitle(action) : `${action.kind} ${subjectWords(action)}`}
+            {hasEnded
+              ? resultTitle(action)
+              : isChange(action.kind)
+                ? `${doingWord(action.kind)}, ${subjectWords(action)}`
+                : `${action.kind} ${subjectWords(action)}`}
           </h2>
           <Story action={action} />
         </div>
         <div className={`row ${styles.actions}`}>
+          {hasEnded && onResult && <UndoButton projectId={projectId} action={action} onStarted={onResult} />}
           {hasEnded && (
             <ExportMenu
               label="Export result"
@@ -93,7 +120,7 @@ export function BulkResult({ projectId, organization, bulkActionId, onClose, onA
               input={{ projectId, bulkActionId }}
             />
           )}
-          {hasEnded && action.kind === 'Accept' && action.succeededCount > 0 && (
+          {hasEnded && hasList && !isOverList && action.succeededCount > 0 && (
             <LinkButton
               variant="primary"
               to="/org_{$organization}/projects/$projectId/devices"
@@ -140,6 +167,7 @@ function Story({ action }: { action: BulkAction }) {
     <p>
       By {action.userId === userId ? 'you' : (actorName ?? 'a deleted account')} at{' '}
       {momentOf(Date.parse(startedAt ?? createdAt), nowMs)}, {subjectWords(action)}.{' '}
+      <ChangeStory action={action} />
       {status === 'Cancelled' &&
         `Cancelled${canceller ? ` by ${canceller}` : ''} at ${momentOf(Date.parse(endedAt ?? createdAt), nowMs)}; ${formatCount(left)} left as they were. `}
       {status === 'Stopped' &&
@@ -160,6 +188,33 @@ function Story({ action }: { action: BulkAction }) {
   )
 }
 
+/** Seconds after the end of a change in which it can be undone, as `BULK_CHANGE_UNDO_SECS` of the contract. */
+const UNDO_SECS = 600
+
+/** How many devices had the values of a change already, and until when it can be undone. */
+function ChangeStory({ action }: { action: BulkAction }) {
+  const nowMs = useNow()
+  const already = alreadySetCount(action)
+  const { kind, pattern, undoForSecs, undoneBy, endedAt } = action
+  if (!isChange(kind)) return null
+  return (
+    <>
+      {pattern !== undefined && (
+        <>
+          Pattern <span className="mono">{pattern}</span>.{' '}
+        </>
+      )}
+      {already > 0 && `${formatCount(already)} had it already. `}
+      {undoneBy && 'It was undone. '}
+      {!undoneBy &&
+        undoForSecs !== undefined &&
+        undoForSecs > 0 &&
+        endedAt !== undefined &&
+        `It can be undone until ${momentOf(Date.parse(endedAt) + UNDO_SECS * 1000, nowMs)}. `}
+    </>
+  )
+}
+
 type Place = { organization: string; projectId: string }
 type PartProps = { action: BulkAction; place: Place }
 
@@ -172,16 +227,18 @@ const DELETED: readonly Column[] = [
   { name: 'Name', kind: 'title', widthPx: 264 },
   { name: 'Id', className: styles.idCell, widthPx: 250 },
 ]
+const STATUS: Column = { name: 'Status', className: styles.status, widthPx: 150 }
+const VIEW: Column = { ...ACTIONS, className: styles.next, widthPx: 72 }
 const DECIDED: readonly Column[] = [
   ...DELETED,
-  { name: 'Status', className: styles.status, widthPx: 150 },
+  STATUS,
   { name: 'Connected for', className: `tabular ${styles.connected}` },
-  { ...ACTIONS, className: styles.next, widthPx: 72 },
+  VIEW,
 ]
 
 function Refused({ action, place, onAgain }: PartProps & Pick<BulkResultProps, 'onAgain'>) {
   const { items, more } = useItems(action, place.projectId, 'Refused')
-  const count = `${formatCount(refusedCount(action))} refused`
+  const count = `${formatCount(refusedCount(action))} ${isChange(action.kind) ? 'not changed' : 'refused'}`
   return (
     <>
       <h3>
@@ -278,6 +335,13 @@ function Done({ action, place }: PartProps) {
   const { items, more } = useItems(action, place.projectId, 'Succeeded')
   const shown = isWhole ? items : items.slice(0, FIRST_ROWS)
   const title = `${formatCount(succeededCount)} ${doneWord(kind)}`
+  const head = changesHead(shown)
+  const columns =
+    kind === 'Delete'
+      ? DELETED
+      : isChange(kind)
+        ? [...DELETED, STATUS, { name: head.name, className: styles.changes }, VIEW]
+        : DECIDED
   return (
     <>
       <h3>
@@ -286,13 +350,19 @@ function Done({ action, place }: PartProps) {
       </h3>
       <Table
         caption={title}
-        columns={kind === 'Delete' ? DELETED : DECIDED}
+        columns={columns}
         className={`${styles.table} ${styles.done}`}
         dense
         onPhones="cards"
         bare
         rows={shown.map(item => (
-          <DoneRow key={`${item.deviceId} ${item.certificateId}`} item={item} kind={kind} place={place} />
+          <DoneRow
+            key={`${item.deviceId} ${item.certificateId}`}
+            item={item}
+            kind={kind}
+            isOnly={head.isOnly}
+            place={place}
+          />
         ))}
       />
       {!isWhole && succeededCount > FIRST_ROWS && (
@@ -307,7 +377,9 @@ function Done({ action, place }: PartProps) {
   )
 }
 
-function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place: Place }) {
+type DoneRowProps = { item: BulkItem; kind: BulkKind; isOnly: boolean; place: Place }
+
+function DoneRow({ item, kind, isOnly, place }: DoneRowProps) {
   const { isConnected, currentConnectionDurationSecs, exists } = item
   return (
     <Row>
@@ -322,7 +394,12 @@ function DoneRow({ item, kind, place }: { item: BulkItem; kind: BulkKind; place:
           <Mark state={isConnected ? 'on' : 'off'}>{isConnected ? 'Connected' : 'Disconnected'}</Mark>
         </Cell>
       )}
-      {kind !== 'Delete' && (
+      {isChange(kind) && (
+        <Cell>
+          <Changes changes={item.changes ?? []} isOnly={isOnly} />
+        </Cell>
+      )}
+      {kind !== 'Delete' && !isChange(kind) && (
         <Cell>
           <span className="muted">
             {isConnected

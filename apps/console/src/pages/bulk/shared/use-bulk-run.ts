@@ -2,17 +2,17 @@ import type { ActionInput, ActionOutput } from '@muster/actions/client'
 import { useMutation, useQueryClient } from '@tanstack/react-query'
 import { invoke } from '../../../api/client.ts'
 import { invalidateActions } from '../../../api/queries.ts'
-import type { BulkKind } from './bulk-words.ts'
+import type { DecisionKind } from './bulk-words.ts'
 
 /** Devices by id or filter, or certificates by id. */
 export type BulkSelection = ActionInput<'devices_CreateBulkDecision'>['selection']
 /** Preview of a bulk action whose items the hub has stored. */
-export type BulkPreview = ActionOutput<'devices_CreateBulkDecision'> & { kind: BulkKind }
+export type BulkPreview = ActionOutput<'devices_CreateBulkDecision'> & { kind: DecisionKind }
 
 /** Lets the hub store the items of a bulk action, and resolves to its preview. Rejects with `ActionError`. */
 async function previewBulk(
   projectId: string,
-  kind: BulkKind,
+  kind: DecisionKind,
   selection: BulkSelection,
 ): Promise<BulkPreview> {
   if (kind !== 'Delete') {
@@ -28,7 +28,7 @@ export const START_ACTIONS = {
   Accept: 'devices_StartBulkDecision',
   Reject: 'devices_StartBulkDecision',
   Delete: 'devices_StartBulkDeletion',
-} as const satisfies Record<BulkKind, string>
+} as const satisfies Record<DecisionKind, string>
 
 /** Starts a previewed bulk action. Resolves when its items are done or, above 200 items, when the hub has queued it. */
 async function startBulk(projectId: string, { kind, bulkActionId }: BulkPreview): Promise<string> {
@@ -49,7 +49,7 @@ const CHANGED = [
 export function useBulkRun(projectId: string) {
   const queryClient = useQueryClient()
   const preview = useMutation({
-    mutationFn: ({ kind, selection }: { kind: BulkKind; selection: BulkSelection }) =>
+    mutationFn: ({ kind, selection }: { kind: DecisionKind; selection: BulkSelection }) =>
       previewBulk(projectId, kind, selection),
   })
   const start = useMutation({

@@ -76,7 +76,7 @@ export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideP
                 {enrolment ? (
                   <CreatedToken token={enrolment.token} choices={enrolment.choices} />
                 ) : (
-                  <TokenForm onCreate={create} />
+                  <TokenForm projectId={projectId} onCreate={create} />
                 )}
                 <RunStep kind={kind} hasToken={enrolment !== undefined} />
               </ol>
@@ -89,8 +89,10 @@ export function ConnectGuide({ projectId, title, onHold, onDone }: ConnectGuideP
   )
 }
 
-function TokenForm({ onCreate }: { onCreate: (choices: TokenChoices) => Promise<void> }) {
-  const { form, fields } = useTokenForm(DEFAULT_TOKEN_NAME, onCreate)
+type TokenFormProps = { projectId: string; onCreate: (choices: TokenChoices) => Promise<void> }
+
+function TokenForm({ projectId, onCreate }: TokenFormProps) {
+  const { form, fields } = useTokenForm(projectId, DEFAULT_TOKEN_NAME, onCreate)
   return (
     <Step number={1} state="now" title="Create a deployment token">
       <form noValidate className={styles.form} onSubmit={event => void submitForm(event, form)}>

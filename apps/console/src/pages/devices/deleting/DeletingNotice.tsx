@@ -1,16 +1,10 @@
 import { useQueryClient } from '@tanstack/react-query'
-import { lazy, Suspense, useEffect } from 'react'
+import { Suspense, useEffect } from 'react'
+import { optionalPart } from '../../../lib/app/optional-part.ts'
 import { useShortcut } from '../../../lib/app/shortcuts.ts'
-import { loadCode } from '../../../lib/load-code.ts'
 import { sendAll, showList, undoLast, useDeletions } from '../shared/deletions.ts'
 
-/** An import that fails leaves out the toasts: an error here would unmount the notice, which sends the deletions at once. */
-const DeletingToasts = lazy(async () => ({
-  default: await loadCode(() => import('./lazy/DeletingToasts.tsx')).then(
-    module => module.DeletingToasts,
-    () => (_: DeletingNoticeProps) => null,
-  ),
-}))
+const DeletingToasts = optionalPart(async () => (await import('./lazy/DeletingToasts.tsx')).DeletingToasts)
 
 type DeletingNoticeProps = { projectId: string; shownIds: readonly string[] }
 

@@ -78,7 +78,7 @@ function Device({ projectId, deviceId }: { projectId: string; deviceId: string }
         />
         {details && <PendingBox details={details} />}
         {problems && <ProblemBox deviceId={deviceId} problems={problems} />}
-        {details && problems?.length === 0 && !isPending && !isNew && (
+        {details && !error && problems?.length === 0 && !isPending && !isNew && (
           <CalmLine deviceId={deviceId} isConnected={details.isConnected} />
         )}
         <AnchorNav deviceId={deviceId} />

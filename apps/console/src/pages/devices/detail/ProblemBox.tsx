@@ -46,7 +46,7 @@ export function ProblemBox({ deviceId, problems }: ProblemBoxProps) {
       </div>
       <NextSteps deviceId={deviceId} problem={worst} />
       {others.map(problem => (
-        <div key={problem.kind} className={`touch-area ${styles.other}`}>
+        <div key={problem.kind} className={`touch-area row ${styles.other}`}>
           <ProblemIcon problem={problem} />
           <span>
             <b>

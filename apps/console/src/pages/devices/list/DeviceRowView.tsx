@@ -1,18 +1,25 @@
-import { memo, type Ref, useState } from 'react'
+import { memo, type Ref, Suspense, useState } from 'react'
+import { optionalPart } from '../../../lib/app/optional-part.ts'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { CutMiddle } from '../../../ui/app/CutMiddle.tsx'
 import { RowLink } from '../../../ui/app/RowLink.tsx'
 import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import { buttonClass } from '../../../ui/Button.tsx'
-import { DeletingCells, NotDeleted } from '../deleting/DeletingRow.tsx'
 import deleting from '../deleting/deleting.module.css'
 import { type Deletion, useDeletion } from '../shared/deletions.ts'
+import { FoundText, fieldWord } from '../shared/FoundText.tsx'
 import { propertyOf } from './column-ids.ts'
 import columnStyles from './columns.module.css'
 import { columnOf } from './columns.tsx'
 import styles from './device-table.module.css'
 import { type UpdateWords, updateWords } from './update-words.ts'
 import type { DeviceRow } from './use-device-list.ts'
+
+const DeletingCells = optionalPart(
+  async () => (await import('../deleting/lazy/DeletingRow.tsx')).DeletingCells,
+)
+const NotDeleted = optionalPart(async () => (await import('../deleting/lazy/DeletingRow.tsx')).NotDeleted)
+const LabelChips = optionalPart(async () => (await import('../../labels/shared/LabelChips.tsx')).LabelChips)
 
 // The roles are explicit, because on phones CSS changes `display`, and browsers then drop the implicit table roles.
 const ROW = { role: 'row' }
@@ -24,6 +31,8 @@ type CellsProps = {
   href: string
   /** Ids of the visible columns in their order. */
   columnIds: readonly string[]
+  /** Called with a label that a person has clicked. */
+  onLabel: (key: string, value: string) => void
   /** The deletion of this device, if the hub refused it. */
   deletion: Deletion | undefined
 }
@@ -55,7 +64,9 @@ export const DeviceRowView = memo(function DeviceRowView({
     return (
       <tr {...row} className={deleting.row}>
         <td {...CELL} className={styles.select} />
-        <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
+        <Suspense fallback={<td {...CELL} colSpan={columnIds.length + 1} />}>
+          <DeletingCells deletion={deletion} columns={columnIds.length + 1} />
+        </Suspense>
       </tr>
     )
   }
@@ -81,8 +92,9 @@ export const DeviceRowView = memo(function DeviceRowView({
 })
 
 /** Cells behind the checkbox. They are memoized, because a selection changes up to all rows at once. */
-const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsProps) {
-  const { deviceId, name, hostname, status } = device
+const Cells = memo(function Cells({ device, href, columnIds, onLabel, deletion }: CellsProps) {
+  const { deviceId, name, hostname, status, labels, match } = device
+  const foundIn = match && fieldWord(match)
   // `changes` is the key of the status cell. A new key restarts the cell's animation.
   const [last, setLast] = useState({ status, changes: 0 })
   if (last.status !== status) setLast({ status, changes: last.changes + 1 })
@@ -107,7 +119,21 @@ const Cells = memo(function Cells({ device, href, columnIds, deletion }: CellsPr
                   </span>
                 )}
               </div>
-              {deletion && <NotDeleted deletion={deletion} />}
+              {match && foundIn !== undefined && match.value !== (name ?? hostname) && (
+                <div className="tiny muted truncated" title={`${foundIn}: ${match.value}`}>
+                  {foundIn} <FoundText {...match} />
+                </div>
+              )}
+              {labels && (
+                <Suspense>
+                  <LabelChips labels={labels} columnIds={columnIds} onLabel={onLabel} />
+                </Suspense>
+              )}
+              {deletion && (
+                <Suspense>
+                  <NotDeleted deletion={deletion} />
+                </Suspense>
+              )}
             </td>
           )
         const isChanged = id === 'status' && last.changes > 0

@@ -32,6 +32,8 @@ import type { DeviceRow } from './use-device-list.ts'
 const ROW_HEIGHT = 44
 /** On phones each row is a card. Its height in pixels without properties that the person added, as in columns.module.css. */
 const CARD_HEIGHT = 64
+/** Height in pixels of the line of a card with the labels of the device, as in LabelChips.module.css. */
+const CARD_LABELS_HEIGHT = 24
 /** Height in pixels of the line of a card for one property that the person added as a column. */
 const CARD_LINE_HEIGHT = 18
 /** Width in pixels of the column of checkboxes. */
@@ -79,6 +81,8 @@ type DeviceTableProps = {
   /** Whether a phone shows the checkboxes. */
   isSelecting: boolean
   onSelecting: () => void
+  /** Called with a label that a person has clicked in a row. */
+  onLabel: (key: string, value: string) => void
   /** Replaces the rows: skeleton rows while the devices load, or a text when no device matches. Gets the number of columns. */
   children: (columnCount: number) => ReactNode
 }
@@ -102,6 +106,7 @@ export function DeviceTable({
   selection,
   isSelecting,
   onSelecting,
+  onLabel,
   children,
 }: DeviceTableProps) {
   const element = useRef<HTMLTableElement>(null)
@@ -121,10 +126,13 @@ export function DeviceTable({
   const columnCount = columnIds.length + 2
   const propertyCount = columnIds.filter(id => propertyOf(id) !== undefined).length
 
+  const hasLabels = devices.some(({ labels }) => labels)
   const virtual = useVirtualRows({
     table: element,
     count: devices.length,
-    rowHeight: isNarrow ? CARD_HEIGHT + propertyCount * CARD_LINE_HEIGHT : ROW_HEIGHT,
+    rowHeight: isNarrow
+      ? CARD_HEIGHT + propertyCount * CARD_LINE_HEIGHT + Number(hasLabels) * CARD_LABELS_HEIGHT
+      : ROW_HEIGHT,
     keyOf: index => devices[index]!.deviceId,
   })
   const { startIndex, endIndex } = virtual.range
@@ -132,6 +140,7 @@ export function DeviceTable({
     if (devices.length > 0) onView(startIndex, Math.min(endIndex, devices.length - 1))
   }, [devices, startIndex, endIndex, onView])
 
+  const onChip = useStable(onLabel)
   const { isAll, selectRows } = selection
   const onSelect = useStable((deviceId: string, event: unknown) => {
     // Deselecting a row while all matches are selected goes back to the rows that were selected one by one.
@@ -248,6 +257,7 @@ export function DeviceTable({
                     device={device}
                     href={`${path}/${device.deviceId}`}
                     columnIds={columnIds}
+                    onLabel={onChip}
                     isSelected={isAll || selection.rowIds[device.deviceId] === true}
                     onSelect={onSelect}
                     index={index}

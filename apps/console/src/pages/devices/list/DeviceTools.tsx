@@ -1,16 +1,21 @@
-import { type ActionInput, MAX_PROPERTY_CONDITIONS } from '@muster/actions/client'
+import type { ActionInput } from '@muster/actions/client'
 import { PROBLEMS_FIRST } from '@muster/predicates'
-import { ArrowDownWideNarrow, Columns3, ListFilterPlus } from 'lucide-react'
+import { ArrowDownWideNarrow, Bookmark, Columns3, ListFilterPlus } from 'lucide-react'
 import { lazy, type ReactNode, Suspense, useId, useState } from 'react'
+import { useActionState } from '../../../api/queries.ts'
 import { counted, formatCount } from '../../../lib/app/format.ts'
+import { useShortcut } from '../../../lib/app/shortcuts.ts'
 import { useIsNarrow } from '../../../lib/app/use-is-narrow.ts'
 import { useShownFirst } from '../../../lib/app/use-shown-first.ts'
 import { loadCode } from '../../../lib/load-code.ts'
 import { ExportMenu } from '../../../ui/app/ExportMenu.tsx'
 import { FilterBox } from '../../../ui/app/FilterBox.tsx'
+import { MenuLine, MenuLink } from '../../../ui/app/Menu.tsx'
 import { Button } from '../../../ui/Button.tsx'
-import type { Condition } from '../shared/conditions.ts'
+import type { Where } from '../predicate/read-where.ts'
 import type { DeviceSearch } from '../shared/device-search.ts'
+import { viewsInput } from '../shared/views-input.ts'
+import type { OpenedView } from '../views/opened-view.ts'
 import { DEFAULT_SORT } from './all-devices-input.ts'
 import type { ColumnView } from './column-view.ts'
 import styles from './DeviceTools.module.css'
@@ -18,8 +23,14 @@ import styles from './DeviceTools.module.css'
 const ConditionPanel = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ConditionPanel.tsx'))).ConditionPanel,
 }))
-const Conditions = lazy(async () => ({
-  default: (await loadCode(() => import('./lazy/Conditions.tsx'))).Conditions,
+const ConditionsLine = lazy(async () => ({
+  default: (await loadCode(() => import('../predicate/ConditionsLine.tsx'))).ConditionsLine,
+}))
+const ViewTabs = lazy(async () => ({
+  default: (await loadCode(() => import('../views/ViewTabs.tsx'))).ViewTabs,
+}))
+const ViewsPanel = lazy(async () => ({
+  default: (await loadCode(() => import('../views/ViewsPanel.tsx'))).ViewsPanel,
 }))
 const PhoneMenu = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/PhoneMenu.tsx'))).PhoneMenu,
@@ -28,15 +39,22 @@ const ColumnChooser = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/ColumnChooser.tsx'))).ColumnChooser,
 }))
 
-/** The panel that is open: columns, a new condition, or the condition at an index of the filter. */
-type OpenPanel = 'columns' | 'condition' | { edited: number }
+const DEVICES = '/org_{$organization}/projects/$projectId/devices'
+
+/** The panel that is open: columns, saved views, a new condition, or the condition at a place in the form. */
+type OpenPanel = 'columns' | 'views' | 'condition' | { edited: string }
 
 type DeviceToolsProps = {
   projectId: string
   search: DeviceSearch
   onText: (text: string) => void
-  conditions: readonly Condition[]
-  onConditions: (conditions: Condition[]) => void
+  /** Conditions of the list; undefined without them. */
+  where: Where | undefined
+  /** Changes the search parameter `where`. `shown` are the properties that then get a column. */
+  onWhere: (where: string | undefined, shown: readonly string[]) => void
+  onSearch: (next: { [Name in keyof DeviceSearch]?: string | undefined }) => void
+  opened: OpenedView | undefined
+  onOpen: (opened: OpenedView) => void
   view: ColumnView
   /** Paths of kept columns that are left out of `view`. */
   leftOut: readonly string[]
@@ -64,8 +82,11 @@ export function DeviceTools({
   projectId,
   search,
   onText,
-  conditions,
-  onConditions,
+  where,
+  onWhere,
+  onSearch,
+  opened,
+  onOpen,
   view,
   leftOut,
   onView,
@@ -87,7 +108,12 @@ export function DeviceTools({
     typeof panel === 'object'
       ? document.querySelector<HTMLElement>(`[data-condition="${panel.edited}"]`)
       : document.getElementById(`${id}-${panel}`)
-  const isFull = conditions.length >= MAX_PROPERTY_CONDITIONS
+  const [isText, setText] = useState(false)
+  const views = useActionState('views_Query', viewsInput(projectId)).data?.views
+  const hasTabs = views?.some(({ isInRow }) => isInRow)
+  const lineShown = where || isText || (search.view && !opened?.isGone)
+  useShortcut('f', 'Add a condition', () => setPanel('condition'))
+  useShortcut('F', 'Conditions as text', () => setText(true))
   const { limit: _, ...whole } = input
   const exported = { ...whole, countTotal: false }
   return (
@@ -104,7 +130,6 @@ export function DeviceTools({
             <PhoneMenu
               sort={sort}
               onSort={onSort}
-              isFull={isFull}
               onPanel={setPanel}
               onSelecting={onSelecting}
               exported={exported}
@@ -116,12 +141,21 @@ export function DeviceTools({
               id={`${id}-condition`}
               variant="ghost"
               icon={ListFilterPlus}
-              disabled={isFull}
               aria-haspopup="dialog"
               aria-expanded={shownPanel === 'condition'}
               onClick={() => openPanel('condition')}
             >
               Add a condition
+            </Button>
+            <Button
+              id={`${id}-views`}
+              variant="ghost"
+              icon={Bookmark}
+              aria-haspopup="dialog"
+              aria-expanded={shownPanel === 'views'}
+              onClick={() => openPanel('views')}
+            >
+              Views
             </Button>
             <Matches total={total} of={of} isUncounted={isUncounted} />
             <span className="grow" />
@@ -143,7 +177,12 @@ export function DeviceTools({
             >
               Columns
             </Button>
-            <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported} />
+            <ExportMenu variant="ghost" action="projects_QueryDevices" input={exported}>
+              <MenuLine />
+              <MenuLink from={DEVICES} to="./import">
+                Import names and labels
+              </MenuLink>
+            </ExportMenu>
           </>
         )}
         <Suspense>
@@ -157,33 +196,63 @@ export function DeviceTools({
               onClose={() => setPanel(undefined)}
             />
           )}
-          {panel !== undefined && panel !== 'columns' && (
+          {panel === 'views' && (
+            <ViewsPanel
+              projectId={projectId}
+              search={search}
+              input={input}
+              columns={view}
+              onSearch={onSearch}
+              opener={opener}
+              onClose={() => setPanel(undefined)}
+            />
+          )}
+          {(panel === 'condition' || typeof panel === 'object') && (
             <ConditionPanel
               projectId={projectId}
               filter={input.filter}
-              conditions={conditions}
+              where={where}
               edited={panel === 'condition' ? undefined : panel.edited}
               opener={opener}
-              onClose={() => setPanel(undefined)}
-              onChange={next => {
+              onText={() => {
                 setPanel(undefined)
-                onConditions(next)
+                setText(true)
+              }}
+              onClose={() => setPanel(undefined)}
+              onChange={(next, shown) => {
+                setPanel(undefined)
+                onWhere(next, shown)
               }}
             />
           )}
         </Suspense>
       </div>
+      {lineShown && (
+        <Suspense>
+          <ConditionsLine
+            projectId={projectId}
+            search={search}
+            where={where}
+            opened={opened}
+            onOpen={onOpen}
+            columns={view}
+            input={input}
+            isText={isText}
+            onText={setText}
+            onWhere={onWhere}
+            onSearch={onSearch}
+            onEdit={edited => setPanel({ edited })}
+            onAdd={() => setPanel('condition')}
+          />
+        </Suspense>
+      )}
       <div className={`tools ${styles.filters}`}>
-        {conditions.length > 0 && (
+        {children}
+        {hasTabs && (
           <Suspense>
-            <Conditions
-              conditions={conditions}
-              onChange={onConditions}
-              onEdit={edited => setPanel({ edited })}
-            />
+            <ViewTabs projectId={projectId} search={search} onSearch={onSearch} />
           </Suspense>
         )}
-        {children}
       </div>
     </>
   )

@@ -20,8 +20,9 @@ import { ErrorText } from '../../../ui/ErrorText.tsx'
 import { Skeleton, SkeletonRows } from '../../../ui/Skeleton.tsx'
 import { useCurrentBulk } from '../../bulk/shared/bulk-store.ts'
 import { DeletingNotice } from '../deleting/DeletingNotice.tsx'
-import { type Condition, isColumnName, parseConditions, writeConditions } from '../shared/conditions.ts'
+import { useWhere } from '../predicate/use-where.ts'
 import { type DeviceSearch, deviceFilters, devicesSearch } from '../shared/device-search.ts'
+import type { OpenedView } from '../views/opened-view.ts'
 import { DEFAULT_SORT } from './all-devices-input.ts'
 import { isHealth } from './attention.ts'
 import { LAST_ERROR, propertyColumn, propertyOf } from './column-ids.ts'
@@ -54,8 +55,16 @@ const SelectionBar = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/SelectionBar.tsx'))).SelectionBar,
 }))
 
+const ListedResult = lazy(async () => ({
+  default: (await loadCode(() => import('../../bulk/shared/ListedResult.tsx'))).ListedResult,
+}))
+
 const FilterChips = lazy(async () => ({
   default: (await loadCode(() => import('./lazy/FilterChips.tsx'))).FilterChips,
+}))
+
+const OpenView = lazy(async () => ({
+  default: (await loadCode(() => import('../views/OpenView.tsx'))).OpenView,
 }))
 
 const PLACE = '/org_{$organization}/projects/$projectId/devices'
@@ -82,17 +91,24 @@ function Devices({ projectId }: { projectId: string }) {
     ? { ...inUrl, show: undefined, health: inUrl.health ?? inUrl.show }
     : inUrl
   const navigate = useNavigate()
-  const conditions = useMemo(() => parseConditions(asked.where), [asked.where])
-  const { view, isKnown, leftOut, change: changeView } = useColumnView(projectId)
+  const { where, isRead } = useWhere(asked.where)
+  const own = useColumnView(projectId)
+  const [opened, setOpened] = useState<OpenedView>()
+  // With its id alone in the address, the page waits until it has taken over the filter of the view.
+  const isBare = !Object.entries(inUrl).some(([name, value]) => value && name !== 'view')
+  const isViewOpen = !asked.view || (asked.view === opened?.viewId && (!isBare || opened.isGone === true))
+  const { isKnown, leftOut } = own
+  // Columns that belong to a view change only in it.
+  const viewColumns = asked.view === opened?.viewId && opened?.columns
+  const view = viewColumns || own.view
+  const changeView = viewColumns ? (columns: ColumnView) => setOpened({ ...opened, columns }) : own.change
   // A sort order in the URL takes precedence over the stored sort order, which is known only after the hub has answered.
   const search = view.sort && !asked.sort ? { ...asked, sort: view.sort } : asked
-  const isOrderKnown = isKnown || asked.sort !== undefined
+  const isOrderKnown = isViewOpen && isRead && (isKnown || asked.sort !== undefined)
   const sort = sortOf(search)
   const isFailed = search.show === 'updateFailed'
-  const filtered = useMemo(
-    () => (isFailed ? [LAST_ERROR, ...shownBy(conditions)] : shownBy(conditions)),
-    [conditions, isFailed],
-  )
+  const shown = where?.shown ?? NONE
+  const filtered = useMemo(() => (isFailed ? [LAST_ERROR, ...shown] : shown), [shown, isFailed])
   const matched = useMemo(
     () => columnsBeside(view, [...[sortedProperty(sort) ?? []].flat(), ...filtered]),
     [view, sort, filtered],
@@ -101,7 +117,7 @@ function Devices({ projectId }: { projectId: string }) {
     () => [...matched, ...view.columns.flatMap(id => propertyOf(id) ?? [])],
     [matched, view.columns],
   )
-  const list = useDeviceList(projectId, search, columns, isOrderKnown, cursor => {
+  const list = useDeviceList(projectId, search, where?.filter, columns, isOrderKnown, cursor => {
     if (cursor !== (search.cursor ?? '')) changeSearch({ cursor })
   })
   const summary = useActionState('projects_GetSummary', { projectId, maxBins: MAX_BINS, series: true }).data
@@ -162,12 +178,16 @@ function Devices({ projectId }: { projectId: string }) {
     changeView(others)
     change({ sort: undefined })
   }
-  const changeConditions = (next: readonly Condition[]) => {
-    const where = writeConditions(next)
-    if (!isSortedWithout(view.columns, shownBy(next))) return change({ where })
+  const changeWhere = (where: string | undefined, paths: readonly string[]) => {
+    if (!isSortedWithout(view.columns, paths)) return change({ where })
     const { sort: _, ...others } = view
     changeView(others)
     change({ where, sort: undefined })
+  }
+  const filterByLabel = async (key: string, value: string) => {
+    const { withLabel } = await loadCode(() => import('../predicate/edit-where.ts'))
+    const edit = withLabel(where, key, value)
+    changeWhere(edit.text, edit.where.shown)
   }
   const clearFilter = () => change(NO_FILTER)
 
@@ -263,12 +283,28 @@ function Devices({ projectId }: { projectId: string }) {
               )}
             </Alert>
           )}
+          {search.view && (
+            <Suspense>
+              <OpenView
+                projectId={projectId}
+                viewId={search.view}
+                isBare={isBare}
+                order={own.view.sort ?? DEFAULT_SORT}
+                opened={opened}
+                onOpen={setOpened}
+                onSearch={changeSearch}
+              />
+            </Suspense>
+          )}
           <DeviceTools
             projectId={projectId}
             search={search}
             onText={q => change({ q })}
-            conditions={conditions}
-            onConditions={changeConditions}
+            where={where}
+            onWhere={changeWhere}
+            opened={opened}
+            onOpen={setOpened}
+            onSearch={change}
             view={view}
             leftOut={leftOut}
             onView={changeColumns}
@@ -295,7 +331,12 @@ function Devices({ projectId }: { projectId: string }) {
             />
             {isFailed && (
               <Suspense>
-                <FailureReasons projectId={projectId} search={search} onChange={change} />
+                <FailureReasons
+                  projectId={projectId}
+                  search={search}
+                  where={where?.filter}
+                  onChange={change}
+                />
               </Suspense>
             )}
             {isNarrow && total !== deviceCount && (
@@ -303,12 +344,14 @@ function Devices({ projectId }: { projectId: string }) {
             )}
           </DeviceTools>
           {search.result && (
-            <div className="tools">
-              <span className="secondary">Devices of one bulk action.</span>
-              <Button size="sm" onClick={() => change({ result: undefined })}>
-                All devices
-              </Button>
-            </div>
+            <Suspense>
+              <ListedResult
+                projectId={projectId}
+                bulkActionId={search.result}
+                onAll={() => change({ result: undefined })}
+                onResult={result => change({ result })}
+              />
+            </Suspense>
           )}
           {!list.startsAtFirst && (
             <div className="tools">
@@ -337,13 +380,13 @@ function Devices({ projectId }: { projectId: string }) {
               selection={selection}
               isSelecting={isSelecting || hasSelection}
               onSelecting={() => setSelecting(true)}
+              onLabel={filterByLabel}
             >
               {columnCount =>
                 insteadOfRows(list, isWaiting, columnCount, () => (
                   <NothingMatches
                     projectId={projectId}
                     search={search}
-                    conditions={conditions}
                     onChange={changeFilter}
                     onClear={clearFilter}
                   />
@@ -392,14 +435,10 @@ function useExpectedCount(projectId: string): number | undefined {
   return details?.deviceCount ?? known
 }
 
-const NO_FILTER = Object.fromEntries(Object.keys(deviceFilters).map(name => [name, undefined]))
+const NO_FILTER = Object.fromEntries([...Object.keys(deviceFilters), 'view'].map(name => [name, undefined]))
 
-/** Properties that get a column because a condition compares them. A condition "is absent" and a condition on another column add none. */
-function shownBy(conditions: readonly Condition[]): string[] {
-  return conditions.flatMap(({ property, operator }) =>
-    operator === 'absent' || isColumnName(property) ? [] : [property],
-  )
-}
+/** Without conditions no property gets a column. */
+const NONE: readonly string[] = []
 
 function isRefused(error: Error | null): boolean {
   return error instanceof ActionError && error.kind === 'Invalid'

@@ -1,4 +1,4 @@
-import { LIST_FIELDS, type ListField, type ListFieldName, memberOf } from '@muster/predicates'
+import { LABELS, LIST_FIELDS, type ListField, type ListFieldName, memberOf } from '@muster/predicates'
 import { CircleAlert, Download, ShieldAlert } from 'lucide-react'
 import { type ReactNode, useState } from 'react'
 import { useNow } from '../../../lib/app/clock.ts'
@@ -87,7 +87,7 @@ export function columnOf(id: string): Column {
     }
   }
   return {
-    label: path,
+    label: path.replace(`${LABELS}.`, 'label.'),
     className: styles.property,
     widthPx: 160,
     sort: id,

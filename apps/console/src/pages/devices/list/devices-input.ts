@@ -1,6 +1,6 @@
-import { type ActionInput, isColumnPath } from '@muster/actions/client'
+import { type ActionInput, isColumnPath, isPropertyName } from '@muster/actions/client'
 import { type DeviceSortName, SORT_NAMES } from '@muster/predicates'
-import { filterOfConditions, PROPERTY, parseConditions } from '../shared/conditions.ts'
+import type { Where } from '../predicate/read-where.ts'
 import type { DeviceSearch } from '../shared/device-search.ts'
 import { parseSoftware } from '../shared/software-condition.ts'
 import { allDevicesInput, DEFAULT_SORT } from './all-devices-input.ts'
@@ -12,7 +12,7 @@ export function sortOf({ sort = DEFAULT_SORT }: DeviceSearch): string {
   const isKnown =
     property === undefined
       ? SORT_NAMES.includes(sort.replace(/^-/, '') as DeviceSortName)
-      : PROPERTY.test(property) && isColumnPath(property)
+      : isPropertyName(property) && isColumnPath(property)
   return isKnown ? sort : DEFAULT_SORT
 }
 
@@ -21,14 +21,14 @@ export function sortedProperty(sort: string): string | undefined {
   return /^-?=(.+)$/.exec(sort)?.[1]
 }
 
-/** Input of the query for the device list. `columns` are paths of properties. */
+/** Input of the query for the device list. `where` is the filter of the search parameter `where`, `columns` are paths of properties. */
 export function devicesInput(
   projectId: string,
   search: DeviceSearch,
+  where: Where['filter'] = {},
   columns: readonly string[] = [],
 ): Omit<ActionInput<'projects_QueryDevices'>, 'cursor'> {
   const text = search.q?.trim()
-  const conditions = filterOfConditions(parseConditions(search.where))
   const software = parseSoftware(search.software)
   const sort = sortOf(search)
   const filter = {
@@ -39,7 +39,7 @@ export function devicesInput(
     ...(search.result && { bulkActionId: search.result }),
     ...(search.address && { address: search.address }),
     ...(search.token && { tokenId: search.token }),
-    ...conditions,
+    ...where,
     ...(search.target
       ? { updateFailure: { targetVersion: search.target.slice(1), error: search.error } }
       : search.error && { updateError: search.error }),

@@ -2,6 +2,7 @@ import { type ActionOutput, MAX_PAGE_SIZE } from '@muster/actions/client'
 import { type InfiniteData, useInfiniteQuery, useQueryClient } from '@tanstack/react-query'
 import { useEffect, useMemo, useRef, useState } from 'react'
 import { actionPagesQuery } from '../../../api/queries.ts'
+import type { Where } from '../predicate/read-where.ts'
 import type { DeviceSearch } from '../shared/device-search.ts'
 import { PAGE_SIZE } from './all-devices-input.ts'
 import { devicesInput } from './devices-input.ts'
@@ -19,12 +20,13 @@ export type DeviceRow = ListPage['devices'][number]
 export function useDeviceList(
   projectId: string,
   search: DeviceSearch,
+  where: Where['filter'] | undefined,
   columns: readonly string[],
   isEnabled: boolean,
   onMove: (cursor: string) => void,
 ) {
   const queryClient = useQueryClient()
-  const input = devicesInput(projectId, search, columns)
+  const input = devicesInput(projectId, search, where, columns)
   const base = actionPagesQuery('projects_QueryDevices', input)
   // The cursor in the URL follows the page in view. The list starts at this cursor only if the page is opened with a
   // cursor that is not in the cache.

@@ -4,63 +4,112 @@ import {
   MAX_LAST_SEEN_SECS,
   MAX_PROPERTY_CONDITIONS,
 } from '@muster/actions/client'
-import { CONDITION_FIELDS, LIST_FIELDS } from '@muster/predicates'
+import {
+  CONDITION_FIELDS,
+  DEVICE_FIELDS,
+  type DeviceFieldName,
+  isLabelKey,
+  LABELS,
+  LIST_FIELDS,
+} from '@muster/predicates'
 
 type Filter = NonNullable<ActionInput<'projects_QueryDevices'>['filter']>
 
 type PropertyCondition = NonNullable<Filter['properties']>[number]
 type FieldCondition = NonNullable<Filter['fields']>[number]
-export type Operator = PropertyCondition['operator']
+/** Operators that predicates have, and filters by `properties` and `fields` lack. */
+type PredicateOperator = 'oneOf' | 'noneOf' | 'differs' | 'atMost' | 'atLeast' | 'satisfies'
+export type Operator = PropertyCondition['operator'] | PredicateOperator
+
+/** A value that a condition compares. */
+export type Scalar = string | number | boolean | null
 
 /**
- * A condition on a property in the hub's format, or on another column. For a column, `property` has its name with the prefix `#`, which no
- * property name has. The value of a column with a time is a duration such as "24 h".
+ * A condition of the form. `property` is the name of a property, `dev.muster.labels.` and the key of a label, a field of the device with the
+ * prefix `#`, which no property name has, or another value as the text form of predicates has it. The value of a field with a time is a
+ * duration such as "24 h".
  */
-export type Condition = PropertyCondition | { property: ColumnName; operator: Operator; value?: string }
+export type Condition = { property: string; operator: Operator; value?: Scalar | Scalar[] }
 
-/** Columns other than property columns that a condition can compare. */
+/** Columns other than property columns that stand among the properties in the form. */
 export const CONDITION_COLUMNS = CONDITION_FIELDS.map(field => `#${field}` as const)
-export type ColumnName = (typeof CONDITION_COLUMNS)[number]
+/** All fields of a device that a condition can compare. */
+export const DEVICE_SUBJECTS = Object.keys(DEVICE_FIELDS).map(field => `#${field}` as ColumnName)
+export type ColumnName = `#${DeviceFieldName}`
 
-/** Whether the subject of a condition is a column that is not a property. */
+/** Whether the subject of a condition is a field of the device, not a property. */
 export function isColumnName(subject: string): subject is ColumnName {
-  return CONDITION_COLUMNS.includes(subject as ColumnName)
+  return subject.startsWith('#') && Object.hasOwn(DEVICE_FIELDS, subject.slice(1))
 }
 
-/** Whether the subject of a condition is a column with a time, which a condition compares by the time since then. */
+/** Whether the subject of a condition is a field with a time, which a condition compares by the time since then. */
 export function isTimeColumn(subject: string | undefined): boolean {
-  return subject !== undefined && isColumnName(subject) && fieldOf(subject).type === 'time'
+  return subject !== undefined && typeOfSubject(subject) === 'time'
 }
 
-function fieldOf(column: ColumnName) {
-  return LIST_FIELDS[column.slice(1) as (typeof CONDITION_FIELDS)[number]]
+/** Type of the field of a device; undefined for properties and labels. */
+export function typeOfSubject(subject: string): 'text' | 'time' | 'count' | 'boolean' | undefined {
+  return isColumnName(subject) ? DEVICE_FIELDS[subject.slice(1) as DeviceFieldName].type : undefined
 }
 
-/** Text for the column or property that a condition compares: the column's label, or the property's name. */
+/** Words for the fields of a device without a column in the list. */
+const FIELD_WORDS: Record<Exclude<DeviceFieldName, keyof typeof LIST_FIELDS>, string> = {
+  hostname: 'Host name',
+  connected: 'Connected',
+  sharedIdentity: 'Shared identity',
+  certificateEnds: 'Certificate ends',
+  lastConnectedAt: 'Last connected',
+  targetVersion: 'Target version',
+  updateFailureCount: 'Failed updates',
+  updateError: 'Error of the update',
+}
+
+/** Key of the label that a condition compares; undefined for other subjects. */
+export function labelOf(subject: string): string | undefined {
+  const key = subject.startsWith(`${LABELS}.`) ? subject.slice(LABELS.length + 1) : ''
+  return isLabelKey(key) ? key : undefined
+}
+
+/** Text for the field or property that a condition compares: the words of the field, or the name of the property. */
 export function subjectText(subject: string): string {
-  return isColumnName(subject) ? fieldOf(subject).words : subject
+  if (!isColumnName(subject)) return subject
+  const field = subject.slice(1) as DeviceFieldName
+  return field in LIST_FIELDS
+    ? LIST_FIELDS[field as keyof typeof LIST_FIELDS].words
+    : FIELD_WORDS[field as keyof typeof FIELD_WORDS]
 }
 
-/** Operators that a condition on this column or property may have. */
+const ORDERS: Operator[] = ['less', 'greater', 'atMost', 'atLeast']
+
+/** Operators that a condition on this field, label or property may have. `differs` is only read from the text form. */
 export function operatorsFor(subject: string): typeof OPERATORS {
-  const without: Operator[] = isTimeColumn(subject)
-    ? ['equals', 'notEquals', 'contains']
-    : isColumnName(subject)
-      ? ['less', 'greater']
-      : []
-  return OPERATORS.filter(({ value }) => !without.includes(value))
+  const type = typeOfSubject(subject)
+  const isAllowed = (operator: Operator) => {
+    if (operator === 'differs') return false
+    if (type === 'boolean') return operator === 'equals'
+    if (type === 'time') return ['less', 'greater', 'exists', 'absent'].includes(operator)
+    if (type === 'count') return !['contains', 'satisfies'].includes(operator)
+    return !(ORDERS.includes(operator) && (type === 'text' || labelOf(subject) !== undefined))
+  }
+  return OPERATORS.filter(({ value }) => isAllowed(value))
 }
 
 /** Kind of value that an operator needs. */
-type Takes = 'value' | 'text' | 'number'
+type Takes = 'value' | 'text' | 'number' | 'list'
 
 /** Operators of conditions with their labels. */
 export const OPERATORS: readonly { value: Operator; label: string; takes?: Takes }[] = [
   { value: 'equals', label: 'is', takes: 'value' },
   { value: 'notEquals', label: 'is not', takes: 'value' },
+  { value: 'oneOf', label: 'is one of', takes: 'list' },
+  { value: 'noneOf', label: 'is none of', takes: 'list' },
+  { value: 'differs', label: 'is there, but not', takes: 'list' },
   { value: 'contains', label: 'contains', takes: 'text' },
   { value: 'less', label: 'is less than', takes: 'number' },
   { value: 'greater', label: 'is greater than', takes: 'number' },
+  { value: 'atMost', label: 'is at most', takes: 'number' },
+  { value: 'atLeast', label: 'is at least', takes: 'number' },
+  { value: 'satisfies', label: 'meets', takes: 'text' },
   { value: 'exists', label: 'is there' },
   { value: 'absent', label: 'is not there' },
 ]
@@ -81,12 +130,12 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
   const text = typed.value.trim()
   const isColumn = isColumnName(property)
   const takes = takenBy(operator)
-  if (isColumn && !operatorsFor(property).some(({ value }) => value === operator))
+  if (isColumn && operator !== 'differs' && !operatorsFor(property).some(({ value }) => value === operator))
     return { value: `${subjectText(property)} has no such condition.` }
   const wrongValue = takes && valueError(property, takes, text)
   const wrong = {
     ...(!isColumn &&
-      !PROPERTY.test(property) && {
+      !isReference(property) && {
         property: property
           ? 'Letters, digits, dots, underscores and dashes only.'
           : 'Property must not be empty.',
@@ -94,8 +143,31 @@ export function readCondition(typed: Typed): Condition | { property?: string; va
     ...(wrongValue && { value: wrongValue }),
   }
   if (Object.keys(wrong).length > 0) return wrong
-  const value = isColumn || takes === 'text' ? text : takes === 'number' ? Number(text) : readValue(text)
-  return { property, operator, ...(takes && { value }) } as Condition
+  return { property, operator, ...(takes && { value: typedValue(property, takes, text) }) }
+}
+
+function typedValue(property: string, takes: Takes, text: string): Scalar | Scalar[] {
+  const type = typeOfSubject(property)
+  const isText = type === 'text' || type === 'time' || takes === 'text' || labelOf(property) !== undefined
+  if (takes === 'list') return listOf(text).map(part => (isText ? unquoted(part) : readValue(part)))
+  if (isText || type === 'boolean') return text
+  return takes === 'number' ? Number(text) : readValue(text)
+}
+
+/** The parts between the commas of a list. A comma in quotes separates nothing. */
+function listOf(text: string): string[] {
+  const parts = text.match(/(?:"(?:[^"\\]|\\.)*"|[^,])+/g) ?? []
+  return parts.map(part => part.trim()).filter(part => part !== '')
+}
+
+function unquoted(part: string): string {
+  const value = readValue(part)
+  return typeof value === 'string' ? value : part
+}
+
+/** Whether a subject is the name of a property, or a value as the text form of predicates has it, such as `property["a.b"].c`. */
+function isReference(subject: string): boolean {
+  return PROPERTY.test(subject) || /^[A-Za-z_]\w*[.[]/.test(subject)
 }
 
 function valueError(property: string, takes: Takes, text: string): string | undefined {
@@ -105,17 +177,37 @@ function valueError(property: string, takes: Takes, text: string): string | unde
     if (secs === undefined) return 'Please enter a time such as 90 min, 24 h or 7 d.'
     return secs > MAX_LAST_SEEN_SECS ? 'At most 3650 d.' : undefined
   }
-  if (text.length > MAX_CONDITION_LENGTH) return `At most ${MAX_CONDITION_LENGTH} characters.`
+  if (typeOfSubject(property) === 'boolean' && text !== 'true' && text !== 'false')
+    return 'Please enter true or false.'
+  if (takes === 'list' && listOf(text).length === 0) return 'Please enter at least one value.'
+  if (takes !== 'list' && text.length > MAX_CONDITION_LENGTH)
+    return `At most ${MAX_CONDITION_LENGTH} characters.`
   return takes === 'number' && !Number.isFinite(Number(text)) ? 'Please enter a number.' : undefined
 }
 
 /** Seconds of a duration such as "24 h"; `undefined` for other texts. */
-function secsOf(text: string): number | undefined {
+export function secsOf(text: string): number | undefined {
   const [, count, unit] = DURATION.exec(text) ?? []
   return unit === undefined ? undefined : Number(count) * UNIT_SECS[unit as keyof typeof UNIT_SECS]
 }
 
-/** Parts of the hub's filter for conditions. */
+/** The duration with the longest unit that divides it, such as "24 h"; `undefined` if it is no number of minutes. */
+export function durationOf(secs: number): string | undefined {
+  const units = Object.entries(UNIT_SECS).toReversed()
+  const [unit, length] = units.find(([, length]) => secs % length === 0) ?? []
+  return unit === undefined || secs === 0 ? undefined : `${secs / length!} ${unit}`
+}
+
+/** Whether a condition can be a part of `properties` or `fields` in the filter, which addresses have as JSON. */
+export function isPlain({ property, operator, value }: Condition): boolean {
+  const isKnown = isColumnName(property)
+    ? CONDITION_COLUMNS.includes(property as (typeof CONDITION_COLUMNS)[number])
+    : PROPERTY.test(property)
+  const isOfPredicate = ['oneOf', 'noneOf', 'differs', 'atMost', 'atLeast', 'satisfies'].includes(operator)
+  return isKnown && !isOfPredicate && !Array.isArray(value)
+}
+
+/** Parts of the hub's filter for conditions that are plain. */
 export function filterOfConditions(conditions: readonly Condition[]): Pick<Filter, 'properties' | 'fields'> {
   const properties: PropertyCondition[] = []
   const fields: FieldCondition[] = []
@@ -150,30 +242,50 @@ export function isCondition(read: ReturnType<typeof readCondition>): read is Con
 
 /** A condition as text, for example "version is 2.4.1". */
 export function conditionText(condition: Condition): string {
-  const { label } = OPERATORS.find(({ value }) => value === condition.operator)!
+  const { subject, label, value } = conditionWords(condition)
+  return `${subject} ${label} ${value}`.trim()
+}
+
+/** The three parts of a condition in words. */
+export function conditionWords(condition: Condition): { subject: string; label: string; value: string } {
+  const { property, operator } = condition
+  const { label } = OPERATORS.find(({ value }) => value === operator)!
   const value = writeConditionValue(condition)
-  const ago = value && isTimeColumn(condition.property) ? ' ago' : ''
-  return `${subjectText(condition.property)} ${label} ${value}${ago}`.trim()
+  const subject = subjectText(property)
+  if (typeOfSubject(property) === 'boolean')
+    return { subject, label: value === 'false' ? 'is false' : 'is true', value: '' }
+  return { subject, label, value: value && isTimeColumn(property) ? `${value} ago` : value }
 }
 
 /** The value of a condition as the form accepts it. Texts that look like other JSON values are quoted. */
 export function writeConditionValue(condition: Condition): string {
-  if (!('value' in condition) || condition.value === undefined) return ''
   const { property, operator, value } = condition
-  return operator === 'contains' || isColumnName(property) ? String(value) : writeValue(value)
+  if (value === undefined) return ''
+  if (Array.isArray(value)) return value.map(part => listPart(property, part)).join(', ')
+  const isText = operator === 'contains' || operator === 'satisfies'
+  return isText || isColumnName(property) ? String(value) : writeValue(value)
+}
+
+function listPart(property: string, value: Scalar): string {
+  const isText = typeOfSubject(property) === 'text' || labelOf(property) !== undefined
+  const isSafe = typeof value === 'string' && !/[",]/.test(value) && value.trim() === value
+  return isText && isSafe
+    ? value
+    : typeof value === 'string' && !isSafe
+      ? JSON.stringify(value)
+      : writeValue(value)
 }
 
 /** Text of a value for the form, from which `readValue` reads the same value. */
-export function writeValue(value: string | number | boolean | null): string {
+export function writeValue(value: Scalar): string {
   return readValue(String(value)) === value ? String(value) : JSON.stringify(value)
 }
 
 /** Parses a value: numbers, `true`, `false`, `null` and quoted texts as JSON, anything else as text. */
-export function readValue(text: string): string | number | boolean | null {
+export function readValue(text: string): Scalar {
   try {
     const value: unknown = JSON.parse(text)
-    if (value === null || ['string', 'number', 'boolean'].includes(typeof value))
-      return value as string | number | boolean | null
+    if (value === null || ['string', 'number', 'boolean'].includes(typeof value)) return value as Scalar
   } catch {
     // Not JSON: a text without quotes.
   }
@@ -206,5 +318,6 @@ export function parseConditions(text = '[]'): Condition[] {
         : {}
     })
     .filter(isCondition)
+    .filter(isPlain)
     .slice(0, MAX_PROPERTY_CONDITIONS)
 }

@@ -8,7 +8,7 @@ export const deviceFilters = {
   // A preset, or in links a health.
   show: oneOf([...PRESETS, ...HEALTHS]),
   health: oneOf(HEALTHS),
-  // Conditions on properties and columns, in the JSON format of `conditions.ts`.
+  // A predicate in its text form, or conditions in the JSON format of `conditions.ts`.
   where: anyText,
   // Error of failed updates, with `#` in place of numbers and ids.
   error: anyText,
@@ -25,8 +25,11 @@ export const deviceFilters = {
   result: anyText,
 }
 
-/** Search parameters of the device list. `cursor` is the one of the page in view; it is absent on the first page. */
-export const devicesSearch = { ...deviceFilters, sort: anyText, cursor: anyText }
+/**
+ * Search parameters of the device list. `view` is the id of a saved view; with it alone, the page takes over the filter and the order of the
+ * view. `cursor` is the one of the page in view; it is absent on the first page.
+ */
+export const devicesSearch = { ...deviceFilters, view: anyText, sort: anyText, cursor: anyText }
 
 /** Values of the search parameters of the device list. */
 export type DeviceSearch = SearchOf<typeof devicesSearch>

@@ -2,9 +2,7 @@ import { useCommand } from '../../../api/queries.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import type { WEB_PROTOCOLS } from '../detail/device-search.ts'
-
-/** Lifetime of a link to a device's web pages, in hours (docs/specification.md 9). */
-export const PROXY_LINK_HOURS = 2
+import { PROXY_LINK_HOURS } from './proxy-link-hours.ts'
 
 type WebProtocol = (typeof WEB_PROTOCOLS)[number]
 

@@ -20,7 +20,7 @@ export function NeedsAttention({ problems, answeredAt }: NeedsAttentionProps) {
     <section className={`sheet ${styles.panel}`} aria-labelledby="needs-attention">
       <header>
         <h2 id="needs-attention">Needs attention</h2>
-        {problems.length > 0 && <span className="help">{formatCount(problems.length)}, the worst first</span>}
+        {problems.length > 1 && <span className="help">{formatCount(problems.length)}, the worst first</span>}
       </header>
       <ul>
         {problems.length === 0 && (

@@ -107,11 +107,16 @@ export function JobDetail({ job, kind }: JobDetailProps) {
 
 function Moment({ at }: { at: string }) {
   const { local, utc } = exactTimes(Date.parse(at))
+  const offset = utcOffset(Date.parse(at))
   return (
     <>
-      {local} <span className="muted">{utcOffset(Date.parse(at))}</span>
-      <br />
-      <span className="muted">{utc} UTC</span>
+      {local} <span className="muted">{offset}</span>
+      {offset !== 'UTC' && (
+        <>
+          <br />
+          <span className="muted">{utc} UTC</span>
+        </>
+      )}
     </>
   )
 }

@@ -13,13 +13,13 @@ import { errorSentence, wordsOf } from './job-sentences.ts'
 
 /** Columns of the jobs. The type takes the remaining width. */
 export const JOB_COLUMNS: readonly Column[] = [
-  { name: 'ID', widthPx: 180 },
+  { name: 'ID', widthPx: 164 },
   { name: 'Timestamp', widthPx: 132 },
   { name: 'Type' },
   { name: 'Queued', widthPx: 72 },
   { name: 'Status', widthPx: 120 },
-  { name: 'Duration', widthPx: 92 },
-  { name: 'Attempts', widthPx: 84 },
+  { name: 'Duration', widthPx: 84 },
+  { name: 'Attempts', widthPx: 76 },
   { name: 'Last error or progress', widthPx: 216 },
 ]
 

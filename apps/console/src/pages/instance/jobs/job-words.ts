@@ -8,6 +8,7 @@ import { labelJobs } from '../../labels/job-words.ts'
 import { organizationJobs } from '../../organizations/job-words.ts'
 import { repositoryJobs } from '../../repositories/job-words.ts'
 import { softwareJobs } from '../../software/job-words.ts'
+import { webhookJobs } from '../../webhooks/job-words.ts'
 import { instanceJobs } from '../job-words.ts'
 import type { JobWords, Words } from '../shared/words.ts'
 
@@ -21,5 +22,6 @@ export const JOB_WORDS: Record<string, Words> = {
   ...organizationJobs,
   ...repositoryJobs,
   ...softwareJobs,
+  ...webhookJobs,
   ...instanceJobs,
 } satisfies JobWords<keyof FeatureJobs>

@@ -60,7 +60,7 @@ export function DeviceLabels({ projectId, deviceId, labels }: DeviceLabelsProps)
   }
   return (
     // biome-ignore lint/a11y/useSemanticElements: a field set would have a frame and a legend
-    <div ref={group} role="group" aria-label="Labels" className={styles.labels}>
+    <div ref={group} role="group" aria-label="Labels" className={`wrap ${styles.labels}`}>
       {sorted.map(([key, value]) =>
         key === edited ? (
           <LabelEditor key={key} {...editor} edited={key} />

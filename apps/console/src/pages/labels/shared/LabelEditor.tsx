@@ -1,17 +1,17 @@
 import type { ActionInput, ActionOutput } from '@muster/actions/client'
-import { isLabelKey, LABELS, MAX_LABEL_LENGTH } from '@muster/predicates'
+import { isLabelKey, LABELS } from '@muster/predicates'
 import { Check, X } from 'lucide-react'
 import { useEffect, useRef, useState } from 'react'
 import { useActionState } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
-import { counted } from '../../../lib/app/format.ts'
 import { relativeTime } from '../../../lib/app/relative-time.ts'
-import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import { IconButton } from '../../../ui/app/IconButton.tsx'
 import { messageOf } from '../../../ui/ErrorText.tsx'
-import { ComboBox, type ComboOption } from '../../../ui/lazy/ComboBox.tsx'
+import { ComboBox } from '../../../ui/lazy/ComboBox.tsx'
 import { nameOf } from '../../devices/shared/actor-name.ts'
 import styles from './DeviceLabels.module.css'
+import { KEY_RULE, valueProblem } from './label-drafts.ts'
+import { useKeyOptions, useValueOptions } from './label-options.ts'
 
 type LabelEditorProps = {
   projectId: string
@@ -26,14 +26,8 @@ type LabelEditorProps = {
   onClose: () => void
 }
 
-/** Pause in typing, in milliseconds, after which keys and values are suggested. */
-const TYPING_MS = 250
-
 /** Number of past values of the labels among which the change to the present value is looked for. */
 const PAST_VALUES = 100
-
-/** Rule for keys, shown to a person who typed another text. */
-const KEY_RULE = 'Small letters, digits, dot, dash, underscore, up to 63.'
 
 /** Edits a label in place: its key, if it is new, and its value. Enter saves, Escape leaves. */
 export function LabelEditor({ projectId, deviceId, labels, edited, command, onClose }: LabelEditorProps) {
@@ -42,18 +36,9 @@ export function LabelEditor({ projectId, deviceId, labels, edited, command, onCl
   const [value, setValue] = useState(present ?? '')
   const [problem, setProblem] = useState<string>()
   const box = useRef<HTMLSpanElement>(null)
-  const settledKey = useDebounced(key.trim(), TYPING_MS)
-  const keys = useActionState(
-    'projects_QueryLabelKeys',
-    { projectId, ...(settledKey && { text: settledKey }) },
-    { enabled: edited === undefined, keepPrevious: true },
-  ).data
-  const isKey = isLabelKey(settledKey)
-  const values = useActionState(
-    'projects_QueryLabelValues',
-    { projectId, key: isKey ? settledKey : 'none', limit: 50 },
-    { enabled: isKey },
-  ).data
+  const keyOptions = useKeyOptions(projectId, key, edited === undefined).filter(one => !(one.value in labels))
+  // All values are suggested until another one is typed.
+  const valueOptions = useValueOptions(projectId, key, value === present ? '' : value)
   const presentWords = usePresentWords(deviceId, edited, present)
   useEffect(() => box.current?.querySelector('input')?.focus(), [])
 
@@ -73,13 +58,6 @@ export function LabelEditor({ projectId, deviceId, labels, edited, command, onCl
     }
     onClose()
   }
-  const part = value.trim().toLowerCase()
-  const valueOptions = (values?.values ?? [])
-    .filter(one => value === present || one.value.toLowerCase().includes(part))
-    .map(one => optionOf(one.value, one.deviceCount))
-  const keyOptions = (keys?.keys ?? [])
-    .filter(one => !(one.key in labels))
-    .map(one => optionOf(one.key, one.deviceCount))
   const focusValue = () => box.current?.querySelector<HTMLElement>('input[data-part=value]')?.focus()
   return (
     <span ref={box} className={styles.editor}>
@@ -145,18 +123,10 @@ export function LabelEditor({ projectId, deviceId, labels, edited, command, onCl
   )
 }
 
-/** Returns an error text for a typed label, or undefined for a valid one. The hub checks labels again. */
+/** Error text of a typed label; undefined for a valid one. */
 function problemOf(key: string, value: string, isTaken: boolean): string | undefined {
   if (!isLabelKey(key)) return KEY_RULE
-  if (isTaken) return `The device has the label ${key}. Edit it in its place.`
-  if (value === '') return 'A label needs a value.'
-  return [...value].length > MAX_LABEL_LENGTH
-    ? `A value has at most ${MAX_LABEL_LENGTH} characters.`
-    : undefined
-}
-
-function optionOf(value: string, deviceCount: number): ComboOption {
-  return { value, label: value, detail: counted(deviceCount, 'device') }
+  return isTaken ? `The device has the label ${key}. Edit it in its place.` : valueProblem(value)
 }
 
 type Changes = ActionOutput<'devices_QueryPropertyHistory'>['changes']

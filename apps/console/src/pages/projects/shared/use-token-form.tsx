@@ -7,10 +7,15 @@ import { ErrorAlert } from '../../../ui/Alert.tsx'
 import { CheckPanel } from '../../../ui/lazy/CheckPanel.tsx'
 import { Choices } from '../../../ui/lazy/Choices.tsx'
 import { TextField } from '../../../ui/TextField.tsx'
+import { LabelFields } from '../../labels/shared/LabelFields.tsx'
+import { draftsProblem, labelsOfDrafts, readDrafts, writeDrafts } from '../../labels/shared/label-drafts.ts'
 import { EXPIRIES, type Expiry, expirySentence, expiryTimeMs } from '../tokens/token-expiry.ts'
 
-/** Name, flags and limits of a new deployment token. */
-export type TokenChoices = Pick<ActionInput<'projects_CreateDeploymentToken'>, 'name' | 'flags' | 'limits'>
+/** Name, flags, limits and labels of a new deployment token. */
+export type TokenChoices = Pick<
+  ActionInput<'projects_CreateDeploymentToken'>,
+  'name' | 'flags' | 'limits' | 'labels'
+>
 
 type TokenForm = {
   name: string
@@ -18,13 +23,19 @@ type TokenForm = {
   ownCertificate: boolean
   expiry: Expiry
   expiresOn: string
+  /** In the format of `label-drafts.ts`. */
+  labels: string
 }
 
 /**
- * A form for name, flags and expiry of a new deployment token. `defaultName` is the initial value of the name field.
+ * A form for name, flags, labels and expiry of a new deployment token. `defaultName` is the initial value of the name field.
  * `fields` is an element with the fields and the error of `create`.
  */
-export function useTokenForm(defaultName: string, create: (choices: TokenChoices) => Promise<unknown>) {
+export function useTokenForm(
+  projectId: string,
+  defaultName: string,
+  create: (choices: TokenChoices) => Promise<unknown>,
+) {
   const [failure, setFailure] = useState<unknown>()
   const defaultValues: TokenForm = {
     name: defaultName,
@@ -32,18 +43,22 @@ export function useTokenForm(defaultName: string, create: (choices: TokenChoices
     ownCertificate: true,
     expiry: 'never',
     expiresOn: '',
+    labels: '[]',
   }
   const form = useTextForm({
     defaultValues,
-    validate: ({ name, expiry, expiresOn }) => ({
+    validate: ({ name, expiry, expiresOn, labels }) => ({
       name: name.trim() ? undefined : 'Name must not be empty.',
       expiresOn: expiry === 'date' ? wrongDate(expiresOn) : undefined,
+      labels: draftsProblem(readDrafts(labels)),
     }),
-    submit: async ({ name, autoAccept, ownCertificate, expiry, expiresOn }) => {
+    submit: async ({ name, autoAccept, ownCertificate, expiry, expiresOn, labels: typed }) => {
       setFailure(undefined)
       const expiresAtMs = expiryTimeMs(expiry, expiresOn, Date.now())
       const limits = expiresAtMs === undefined ? {} : { expiresAt: new Date(expiresAtMs).toISOString() }
-      await create({ name: name.trim(), flags: { autoAccept, ownCertificate }, limits }).catch(setFailure)
+      const flags = { autoAccept, ownCertificate }
+      const labels = labelsOfDrafts(readDrafts(typed))
+      await create({ name: name.trim(), flags, limits, labels }).catch(setFailure)
     },
   })
   const { expiry, expiresOn } = useStore(form.store, ({ values }) => values)
@@ -73,6 +88,18 @@ export function useTokenForm(defaultName: string, create: (choices: TokenChoices
           <CheckPanel {...bindChecked(field)} label="A certificate of its own">
             A new device that shows the certificate of another one waits for a person.
           </CheckPanel>
+        )}
+      </form.Field>
+      <form.Field name="labels">
+        {field => (
+          <LabelFields
+            projectId={projectId}
+            label="Labels"
+            drafts={readDrafts(field.state.value)}
+            onChange={drafts => field.handleChange(writeDrafts(drafts))}
+            error={bindText(field).error}
+            help="New devices with this token get them, for example their site."
+          />
         )}
       </form.Field>
       <form.Field name="expiry">

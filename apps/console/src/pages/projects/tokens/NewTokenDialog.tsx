@@ -5,6 +5,7 @@ import { dateAndMinute } from '../../../lib/app/local-time.ts'
 import shared from '../../../ui/lazy/details.module.css'
 import { SecretDialog } from '../../../ui/lazy/SecretDialog.tsx'
 import { InstallCommand } from '../../devices/shared/InstallCommand.tsx'
+import { LabelList } from '../../labels/shared/LabelList.tsx'
 import { type TokenChoices, useTokenForm } from '../shared/use-token-form.tsx'
 import styles from './NewTokenDialog.module.css'
 import { WaitingForToken } from './WaitingForToken.tsx'
@@ -17,7 +18,9 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
     invalidates: ['projects_QueryDeploymentTokens'],
     onSuccess: (token, choices) => setCreated({ ...token, choices }),
   })
-  const { form, fields } = useTokenForm('', choices => create.mutateAsync({ projectId, ...choices }))
+  const { form, fields } = useTokenForm(projectId, '', choices =>
+    create.mutateAsync({ projectId, ...choices }),
+  )
   if (created) {
     return (
       <SecretDialog
@@ -43,7 +46,7 @@ export function NewTokenDialog({ projectId, onClose }: { projectId: string; onCl
   )
 }
 
-function Facts({ name, flags, limits }: TokenChoices) {
+function Facts({ name, flags, limits, labels = {} }: TokenChoices) {
   const expiresAt = limits?.expiresAt
   return (
     <dl className={`${shared.facts} ${styles.facts}`}>
@@ -53,6 +56,14 @@ function Facts({ name, flags, limits }: TokenChoices) {
       <dd>{flags?.autoAccept ? 'On' : 'Off'}</dd>
       <dt>A certificate of its own</dt>
       <dd>{flags?.ownCertificate ? 'On' : 'Off'}</dd>
+      {Object.keys(labels ?? {}).length > 0 && (
+        <>
+          <dt>Labels</dt>
+          <dd>
+            <LabelList labels={labels ?? {}} />
+          </dd>
+        </>
+      )}
       <dt>Expires</dt>
       <dd>{expiresAt ? dateAndMinute(Date.parse(expiresAt)) : 'Never'}</dd>
     </dl>

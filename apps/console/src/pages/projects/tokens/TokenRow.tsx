@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { Ban, Clock, Gauge } from 'lucide-react'
+import { Ban, Clock, Gauge, Tag } from 'lucide-react'
 import { useCommand } from '../../../api/queries.ts'
 import { useNow } from '../../../lib/app/clock.ts'
 import { formatCount } from '../../../lib/app/format.ts'
@@ -16,6 +16,7 @@ import { Unnamed } from '../../../ui/app/Unnamed.tsx'
 import shared from '../../../ui/lazy/second-line.module.css'
 import { ACTIONS, Cell, type Column, Row } from '../../../ui/lazy/Table.tsx'
 import { DeviceName } from '../../devices/shared/DeviceName.tsx'
+import { LabelList } from '../../labels/shared/LabelList.tsx'
 import { EnrolledCell } from './EnrolledCell.tsx'
 import type { Token } from './token.ts'
 import type { TokenCounts } from './use-token-counts.ts'
@@ -29,7 +30,7 @@ export const TOKEN_COLUMNS: readonly Column[] = [
   { name: 'Last used', widthPx: 172 },
   { name: 'Devices enrolled', widthPx: 144 },
   { name: 'Expires', widthPx: 150 },
-  { ...ACTIONS, widthPx: 84 },
+  { ...ACTIONS, widthPx: 116 },
 ]
 
 type TokenRowProps = {
@@ -37,11 +38,13 @@ type TokenRowProps = {
   counts: TokenCounts
   /** Opens the dialog of the token's limits. */
   onLimit: () => void
+  /** Opens the dialog of the labels that the token gives to devices. */
+  onLabel: () => void
 }
 
 /** A row with a deployment token. */
-export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
-  const { tokenId, createdAt, flags, lastRefusal, limits } = token
+export function TokenRow({ token, counts, onLimit, onLabel }: TokenRowProps) {
+  const { tokenId, createdAt, flags, lastRefusal, limits, labels } = token
   const name = token.name ?? 'unnamed'
   const isExpired = useNow() >= Date.parse(limits.expiresAt ?? '')
   const invalidates = ['projects_QueryDeploymentTokens'] as const
@@ -57,6 +60,7 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
       <Cell>
         <div className="stack tight">
           {token.name ? <b className="lines">{name}</b> : <Unnamed />}
+          {labels && <LabelList labels={labels} />}
           {lastRefusal && <LastRefusal {...lastRefusal} />}
         </div>
       </Cell>
@@ -89,6 +93,7 @@ export function TokenRow({ token, counts, onLimit }: TokenRowProps) {
         <ExpiryCell expiresAt={limits.expiresAt} />
       </Cell>
       <Cell>
+        <IconButton label={`Change labels of ${name}`} icon={Tag} size="sm" onClick={onLabel} />
         <IconButton label={`Change limits of ${name}`} icon={Gauge} size="sm" onClick={onLimit} />
         <DeleteTokenButton
           name={name}

@@ -10,6 +10,7 @@ import { ListPage } from '../../../ui/app/ListPage.tsx'
 import { NoMatch } from '../../../ui/app/NoMatch.tsx'
 import { Table } from '../../../ui/lazy/Table.tsx'
 import { NewTokenDialog } from './NewTokenDialog.tsx'
+import { TokenLabelsDialog } from './TokenLabelsDialog.tsx'
 import { TokenLimitsDialog } from './TokenLimitsDialog.tsx'
 import { TOKEN_COLUMNS, TokenRow } from './TokenRow.tsx'
 import styles from './TokensPage.module.css'
@@ -30,10 +31,12 @@ export function TokensPage() {
   const [{ q }, change] = usePageSearch(tokensSearch)
   const [isCreating, setCreating] = useState(false)
   const [limitedId, setLimitedId] = useState<string>()
+  const [labelledId, setLabelledId] = useState<string>()
   const list = useActionPages('projects_QueryDeploymentTokens', tokensInput(projectId, q))
   const tokens = list.data?.pages.flatMap(page => page.tokens)
   const counts = useTokenCounts(projectId, tokens ?? [])
   const limited = tokens?.find(({ tokenId }) => tokenId === limitedId)
+  const labelled = tokens?.find(({ tokenId }) => tokenId === labelledId)
   const total = list.data?.pages[0]?.total
   // While the list for another filter text loads, the filter box stays, because the user may be typing in it.
   const isFiltered = q !== undefined || list.isPlaceholderData
@@ -62,6 +65,13 @@ export function TokensPage() {
         <>
           {isCreating && <NewTokenDialog projectId={projectId} onClose={() => setCreating(false)} />}
           {limited && <TokenLimitsDialog token={limited} onClose={() => setLimitedId(undefined)} />}
+          {labelled && (
+            <TokenLabelsDialog
+              projectId={projectId}
+              token={labelled}
+              onClose={() => setLabelledId(undefined)}
+            />
+          )}
         </>
       }
     >
@@ -81,6 +91,7 @@ export function TokensPage() {
                 token={token}
                 counts={counts.get(token.tokenId)!}
                 onLimit={() => setLimitedId(token.tokenId)}
+                onLabel={() => setLabelledId(token.tokenId)}
               />
             ))}
             none={<NoMatch what="tokens" onClear={() => change({ q: '' })} />}

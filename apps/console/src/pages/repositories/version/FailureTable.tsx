@@ -100,7 +100,7 @@ function FailureRow({ usage, failure }: FailureRowProps) {
 
 const COLUMNS: readonly Column[] = [
   { name: 'Devices' },
-  { name: 'Reason', head: 'Reason as the device reported it' },
+  { name: 'Reason', head: 'Reason as the device reported it', kind: 'title' },
   { name: 'They run' },
   { name: 'Last report' },
 ]

@@ -31,7 +31,7 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
       </header>
       {moves.map(({ tag, isHere, command }) => (
         <div key={tag.tag}>
-          <h3 className={shared.stepHead}>
+          <h3 className={`wrap ${shared.stepHead}`}>
             <Badge>{tag.tag}</Badge>{' '}
             {isHere ? `back to ${tag.before!.name}` : `here, from ${tag.version.name}`}
           </h3>
@@ -46,7 +46,7 @@ export function MoveTags({ usage, name, path }: MoveTagsProps) {
       ))}
       {moves.length === 0 && (
         <div>
-          <h3 className={shared.stepHead}>A new tag</h3>
+          <h3 className={`wrap ${shared.stepHead}`}>A new tag</h3>
           <p>No other version has a tag that can move here.</p>
           <Code
             text={newTagCommand(repository, packageName, version).command}

@@ -53,7 +53,7 @@ export function NextSteps({ version, name, usage, path }: NextStepsProps) {
             <span className={styles.number} aria-hidden="true">
               {isDone ? <Check className="icon small-icon" /> : index + 1}
             </span>
-            <h3 className={shared.stepHead}>
+            <h3 className={`wrap ${shared.stepHead}`}>
               {isDone && <span className="visually-hidden">Done: </span>}
               {title}
               {end && <span className={styles.end}>{end}</span>}

@@ -16,9 +16,9 @@ export function ticksOf(devices: number, perTick: number): number {
   return devices === 0 ? 0 : Math.max(1, Math.round(devices / perTick))
 }
 
-/** Legend of the ticks: "One tick is 1 device", "One tick is about 4 devices". */
+/** Legend of the ticks: "One tick is 1 device", "One tick is about 1.4 devices", "One tick is about 4 devices". */
 export function tickText(perTick: number): string {
   return perTick === 1
     ? 'One tick is 1 device'
-    : `One tick is about ${formatCount(Math.round(perTick * 10) / 10)} devices`
+    : `One tick is about ${formatCount(perTick < 2 ? Math.round(perTick * 10) / 10 : Math.round(perTick))} devices`
 }

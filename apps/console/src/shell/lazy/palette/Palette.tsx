@@ -15,6 +15,7 @@ import { useFound } from './use-found.tsx'
 import { useRecent, useThisPage } from './use-here.tsx'
 import { usePages } from './use-pages.ts'
 import { useSessionOptions } from './use-session-options.tsx'
+import { useViews } from './use-views.ts'
 
 type InputKeyDown = Parameters<NonNullable<ComponentProps<typeof Autocomplete.Input>['onKeyDown']>>[0]
 
@@ -34,6 +35,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const { pages, actions } = usePages(organization)
   const thisPage = useThisPage(copy, searched !== '')
   const recent = useRecent()
+  const views = useViews()
   const session = useSessionOptions()
   const found = useFound(organization, searched, copy)
 
@@ -41,7 +43,9 @@ export function Palette({ onClose }: { onClose: () => void }) {
   const created = new Set(actions.options.map(({ label }) => label))
   const others = { ...thisPage, options: thisPage.options.filter(({ label }) => !created.has(label)) }
   const groups = matching(
-    searched ? [...found.groups, ...pages, actions, others, session] : [thisPage, recent, session, ...pages],
+    searched
+      ? [...found.groups, views, ...pages, actions, others, session]
+      : [thisPage, views, recent, session, ...pages],
     searched,
   )
   const options = groups.flatMap(group => group.options)
@@ -137,7 +141,7 @@ export function Palette({ onClose }: { onClose: () => void }) {
             <Autocomplete.Group key={label} items={own} aria-label={label}>
               <h3 role="presentation">
                 {label}
-                {aside && <span>{aside}</span>}
+                {aside && <span className="truncated">{aside}</span>}
               </h3>
               {own.map(option => (
                 <OptionRow
@@ -203,8 +207,8 @@ function OptionRow({ option, onClick }: OptionRowProps) {
       )}
     >
       <option.icon className="icon" aria-hidden />
-      <span className={styles.label}>{option.shown ?? option.label}</span>
-      {option.hit && <span className={styles.hit}>{option.hit}</span>}
+      <span className={`truncated ${styles.label}`}>{option.shown ?? option.label}</span>
+      {option.hit && <span className={`truncated ${styles.hit}`}>{option.hit}</span>}
       {option.end && <span className={`row ${styles.end}`}>{option.end}</span>}
     </Autocomplete.Item>
   )

@@ -8,7 +8,8 @@ import { counted } from '../../../lib/app/format.ts'
 import { openIssued } from '../../../lib/app/open-window.ts'
 import { useDebounced } from '../../../lib/app/use-debounced.ts'
 import type { Organization } from '../../../organization.ts'
-import { PROXY_LINK_HOURS } from '../../../pages/devices/shared/use-proxy-link.ts'
+import { FoundText, fieldWord } from '../../../pages/devices/shared/FoundText.tsx'
+import { PROXY_LINK_HOURS } from '../../../pages/devices/shared/proxy-link-hours.ts'
 import { toastError } from '../../../ui/app/toast.ts'
 import { DeviceState } from './DeviceState.tsx'
 import type { Option, OptionGroup } from './option.ts'
@@ -18,12 +19,6 @@ type FoundDevice = Answer['devices'][number]
 
 /** Time, in milliseconds, after the last key press before the hub is asked. */
 const PAUSE_MS = 150
-
-const FIELD_WORDS: Partial<Record<FoundDevice['match']['field'], string>> = {
-  hostname: 'Host name',
-  ip: 'IP address',
-  mac: 'MAC',
-}
 
 /** Search results of the hub in the organization, requested when typing pauses. The last results stay while the next ones load. */
 export function useFound(organization: Organization | undefined, text: string, copy: (id: string) => void) {
@@ -129,7 +124,7 @@ function isAddress(device: FoundDevice | undefined): device is FoundDevice {
 
 function deviceOption(base: string, device: FoundDevice): Option {
   const { deviceId, name, hostname, projectId, match } = device
-  const word = FIELD_WORDS[match.field]
+  const word = fieldWord(match)
   const label = name ?? hostname ?? 'unnamed'
   // A device without a name is shown with its host name, which may be the found field.
   const isLabel = match.value === label
@@ -234,16 +229,4 @@ function addressOptions(
       },
     ],
   }
-}
-
-/** A value in which the part from `start` to `end`, which matches the search text, is marked. */
-function FoundText({ value, start, end }: { value: string; start: number; end: number }) {
-  if (start >= end) return value
-  return (
-    <>
-      {value.slice(0, start)}
-      <mark>{value.slice(start, end)}</mark>
-      {value.slice(end)}
-    </>
-  )
 }

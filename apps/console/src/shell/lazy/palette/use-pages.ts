@@ -1,5 +1,5 @@
 import { useParams } from '@tanstack/react-router'
-import { Plus } from 'lucide-react'
+import { FileInput, Plus } from 'lucide-react'
 import type { Organization } from '../../../organization.ts'
 import { useSession } from '../../../session.ts'
 import {
@@ -14,6 +14,12 @@ import {
 } from '../../app/pages.ts'
 import type { OptionGroup } from './option.ts'
 
+const importPage = (base: string): PageLink => ({
+  to: `${base}/devices/import`,
+  icon: FileInput,
+  label: 'Import names and labels',
+})
+
 /** The pages that the user may open, with the pages of the project first, and the create actions of these pages. */
 export function usePages(organization: Organization | undefined): {
   pages: OptionGroup[]
@@ -23,7 +29,7 @@ export function usePages(organization: Organization | undefined): {
   const { projectId, organization: inPath } = useParams({ strict: false })
   const ofOrganization = organization ? organizationPages(organization.organizationId) : []
   const base = `/org_${inPath}/projects/${projectId}`
-  const ofProject = projectId && inPath ? [...projectPages(base), pendingPage(base)] : []
+  const ofProject = projectId && inPath ? [...projectPages(base), pendingPage(base), importPage(base)] : []
   const groups: [string, PageLink[]][] = [
     ['This project', ofProject],
     ['Organization', ofOrganization],

@@ -1,10 +1,11 @@
 import { ActionError } from '@muster/actions'
 import { sql } from 'kysely'
+import { needsSession } from '../../../platform/access/asking-session.ts'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { wireActor } from '../../../platform/pipeline/caller.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { countsOf } from '../bulk-actions.ts'
-import { knownKind } from '../kinds.ts'
+import { isChange, knownKind } from '../kinds.ts'
 
 /**
  * Cancels a bulk action, also one of a kind that only nodes of a newer release know. The update waits until the devices or certificates in
@@ -22,6 +23,7 @@ export const devices_CancelBulkAction = handler(
       .executeTakeFirst()
     if (!found) throw refusal()
     const { status, kind } = found
+    if (caller.actor !== 'User' && !isChange(kind)) throw needsSession()
     if (!['Prepared', 'Waiting', 'Running'].includes(status))
       throw new ActionError('Invalid', 'This bulk action has ended already.', { status: 409 })
     const { done } = await tx

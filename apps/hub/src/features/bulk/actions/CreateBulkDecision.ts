@@ -6,8 +6,8 @@ import { createPreview, resolveSelection } from '../bulk-preview.ts'
  * accepts or rejects exactly these certificates.
  */
 export const devices_CreateBulkDecision = handler('devices_CreateBulkDecision', {
-  async prepare({ db, signal }, { projectId, decision, selection }) {
-    const resolved = await resolveSelection(db, signal, decision, projectId, selection)
+  async prepare(context, { projectId, decision, selection }) {
+    const resolved = await resolveSelection(context, decision, projectId, selection)
     return ({ tx, caller }) => createPreview(tx, caller, decision, projectId, resolved)
   },
 })

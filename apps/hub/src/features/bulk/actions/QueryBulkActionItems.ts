@@ -4,6 +4,7 @@ import { refusal } from '../../../platform/access/authorize.ts'
 import { queryPage } from '../../../platform/database/client/page.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { secsBetween, wireTime } from '../../../platform/runtime/times.ts'
+import type { Change } from '../changes/change.ts'
 
 const OUTCOMES = {
   Succeeded: sql<boolean>`i.outcome = 'Succeeded'`,
@@ -41,6 +42,8 @@ export const devices_QueryBulkActionItems = handler(
         'i.reason',
         'i.actor',
         'i.acted_at',
+        'i.change',
+        'i.row_number',
         sql<string | null>`coalesce(u.display_name, u.email)`.as('actor_name'),
         sql<boolean>`d.device_id is not null`.as('exists'),
         sql<boolean>`coalesce(d.is_connected, false)`.as('is_connected'),
@@ -68,6 +71,8 @@ export const devices_QueryBulkActionItems = handler(
         actor: (row.actor ?? undefined) as Actor | undefined,
         actorName: row.actor_name ?? undefined,
         actedAt: row.acted_at === null ? undefined : wireTime(row.acted_at),
+        changes: (row.change ?? undefined) as Change[] | undefined,
+        row: row.row_number ?? undefined,
         exists: row.exists,
         isConnected: row.is_connected,
         currentConnectionDurationSecs:

@@ -41,6 +41,7 @@ function deviceOf(row: DeviceRow, columns: readonly string[], now: Date) {
     updateFailureCount: failures === undefined ? undefined : Number(failures),
     updateError: updateText(row, 'updateError'),
     labels: row.labels ?? undefined,
+    match: row.match,
     properties: columns.length > 0 ? propertiesOf(columns, row.texts ?? []) : undefined,
   } satisfies Record<DeviceMember, unknown> & Record<string, unknown>
 }

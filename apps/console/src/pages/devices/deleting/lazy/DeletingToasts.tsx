@@ -5,8 +5,8 @@ import raised from '../../../../ui/app/raised.module.css'
 import toaster from '../../../../ui/app/Toaster.module.css'
 import { Button } from '../../../../ui/Button.tsx'
 import { type Deletion, undoDeletion, useDeletions } from '../../shared/deletions.ts'
-import { DeletingWords, NotDeleted, RETURNS } from '../DeletingRow.tsx'
 import styles from '../deleting.module.css'
+import { DeletingWords, NotDeleted, RETURNS } from './DeletingRow.tsx'
 
 type DeletingToastsProps = { projectId: string; shownIds: readonly string[] }
 

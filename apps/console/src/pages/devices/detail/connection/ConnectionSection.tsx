@@ -32,6 +32,9 @@ type ConnectionHistory = ActionOutput<'devices_GetConnectionHistory'>
 
 const weekday = new Intl.DateTimeFormat('en', { weekday: 'long' })
 
+/** Greatest place on the axis, as a fraction of its width, where a phone has room for a date. */
+const MOST_PLACE = 0.85
+
 type ConnectionSectionProps = {
   deviceId: string
   /** Time when the gravest problem of the device began; undefined if the device has no problem, or while the time is unknown. */
@@ -195,7 +198,11 @@ function Lanes({ deviceId, range, nowMs }: LanesProps) {
       <span />
       <div className={`tiny muted ${styles.dates}`} aria-hidden="true">
         {axisOf(range, nowMs).map(({ text, place }) => (
-          <span key={text} style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}>
+          <span
+            key={text}
+            style={{ '--at': `${(place * 100).toFixed(2)}%` } as CSSProperties}
+            data-late={place > MOST_PLACE || undefined}
+          >
             {text}
           </span>
         ))}

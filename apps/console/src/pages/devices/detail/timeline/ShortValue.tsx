@@ -1,5 +1,6 @@
 import { RawJson, stringify } from '@muster/actions/exact-json'
 import json from '../../../../ui/lazy/JsonValue.module.css'
+import { WithBreaks } from '../../../../ui/lazy/WithBreaks.tsx'
 import { cut } from '../cut.ts'
 
 type ShortValueProps = {
@@ -15,7 +16,11 @@ const LONGEST_VALUE = 60
 /** A JSON value on one line, coloured by type. A long value is truncated. */
 export function ShortValue({ value, isCut = false, chars = LONGEST_VALUE }: ShortValueProps) {
   const text = isCut ? String(value) : value === undefined ? 'nothing' : stringify(value)
-  return <bdi className={`mono ${json.json} ${kindOf(value, isCut)}`}>{cut(text, chars)}</bdi>
+  return (
+    <bdi className={`mono ${json.json} ${kindOf(value, isCut)}`}>
+      <WithBreaks text={cut(text, chars)} at={/(?<=,)/} />
+    </bdi>
+  )
 }
 
 function kindOf(value: unknown, isCut: boolean): string {

@@ -178,7 +178,7 @@ function Properties({ projectId, text, shown, isFull, onShown }: PropertiesProps
                   onChange={event => onShown(name.path, event.target.checked)}
                 />
                 <span className={`break-anywhere ${styles.path}`}>
-                  <Marked className="mono" text={name.path} part={text} />
+                  <Marked className="mono" text={columnOf(propertyColumn(name.path)).label} part={text} />
                   <small className="tiny muted">{propertyWords(name)}</small>
                 </span>
               </label>

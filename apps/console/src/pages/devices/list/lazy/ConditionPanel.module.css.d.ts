@@ -3,6 +3,7 @@ declare const styles: {
   readonly fields: string
   readonly lists: string
   readonly names: string
+  readonly source: string
   readonly values: string
 }
 export default styles

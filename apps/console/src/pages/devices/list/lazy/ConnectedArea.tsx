@@ -15,6 +15,8 @@ import {
 import styles from './ConnectedArea.module.css'
 
 const DAY_MS = 24 * 60 * 60 * 1000
+/** Time before now whose label would touch the word "now" on a phone, in milliseconds. */
+const PHONE_NOW_MS = 4 * 3_600_000
 const AXIS_HOURS = 4
 /** Size of the drawing in SVG units. CSS stretches the drawing to the size of its box. */
 const WIDTH = 1440
@@ -125,7 +127,7 @@ export function ConnectedArea({ series, connectedCount, deviceCount }: Connected
         {axisTimes(nowMs).map((atMs, index) => (
           <span
             key={atMs}
-            className={index % 2 ? 'hidden-on-phones' : undefined}
+            className={index % 2 || atMs > nowMs - PHONE_NOW_MS ? 'hidden-on-phones' : undefined}
             style={{ left: `${(100 * x(atMs)) / WIDTH}%` }}
           >
             {hourAndMinute(atMs)}

@@ -1,6 +1,7 @@
 import { useActionState } from '../../../../api/queries.ts'
 import { counted, formatCount } from '../../../../lib/app/format.ts'
 import { Button } from '../../../../ui/Button.tsx'
+import type { Where } from '../../predicate/read-where.ts'
 import type { DeviceSearch } from '../../shared/device-search.ts'
 import { devicesInput } from '../devices-input.ts'
 import styles from './FailureReasons.module.css'
@@ -11,22 +12,25 @@ const MOST = 6
 type FailureReasonsProps = {
   projectId: string
   search: DeviceSearch
+  /** Filter of the search parameter `where`. */
+  where: Where['filter'] | undefined
   onChange: (next: { error: string | undefined }) => void
 }
 
 /** Reasons of the failed updates among the devices of the list, most frequent first. A click lists the devices with one reason. */
-export function FailureReasons({ projectId, search, onChange }: FailureReasonsProps) {
-  const { filter } = devicesInput(projectId, { ...search, error: undefined, target: undefined })
+export function FailureReasons({ projectId, search, where, onChange }: FailureReasonsProps) {
+  const { filter } = devicesInput(projectId, { ...search, error: undefined, target: undefined }, where)
   const { data } = useActionState(
     'projects_QueryPropertyValues',
     { projectId, property: '#updateError', filter, limit: MOST },
     { keepPrevious: true },
   )
-  if (!data) return <p className={`muted ${styles.reasons}`}>Counting reasons…</p>
-  if (data.tookTooLong) return <p className={`muted ${styles.reasons}`}>Reasons: not counted within 2 s.</p>
+  if (!data) return <p className={`muted wrap ${styles.reasons}`}>Counting reasons…</p>
+  if (data.tookTooLong)
+    return <p className={`muted wrap ${styles.reasons}`}>Reasons: not counted within 2 s.</p>
   const others = data.distinctCount - data.values.length
   return (
-    <fieldset className={styles.reasons}>
+    <fieldset className={`wrap ${styles.reasons}`}>
       <legend className="visually-hidden">Reasons of failed updates</legend>
       {data.values.map(({ value, deviceCount }) => {
         const reason = String(value)

@@ -3,7 +3,10 @@ import { useActionState } from '../../../../api/queries.ts'
 import { counted } from '../../../../lib/app/format.ts'
 import { focusHeading } from '../../../../lib/focus-heading.ts'
 import { Button } from '../../../../ui/Button.tsx'
-import { type Condition, conditionText, isColumnName, writeConditions } from '../../shared/conditions.ts'
+import { leavesOf, writeItems } from '../../predicate/items.ts'
+import { readWhere, type Where } from '../../predicate/read-where.ts'
+import { Unknown } from '../../predicate/Unknown.tsx'
+import { type Condition, conditionText, isColumnName } from '../../shared/conditions.ts'
 import type { DeviceSearch } from '../../shared/device-search.ts'
 import { ATTENTION_LABELS } from '../attention.ts'
 import { devicesInput } from '../devices-input.ts'
@@ -15,7 +18,6 @@ type Change = { [Name in keyof DeviceSearch]?: string | undefined }
 type NothingMatchesProps = {
   projectId: string
   search: DeviceSearch
-  conditions: readonly Condition[]
   onChange: (next: Change) => void
   onClear: () => void
 }
@@ -24,8 +26,10 @@ type NothingMatchesProps = {
 type Part = { words: string; without: Change }
 
 /** Text for a filter that no device matches. For each part of the filter it has the number of devices that match without this part. */
-export function NothingMatches({ projectId, search, conditions, onChange, onClear }: NothingMatchesProps) {
-  const parts = partsOf(search, conditions)
+export function NothingMatches({ projectId, search, onChange, onClear }: NothingMatchesProps) {
+  const where = search.where === undefined ? undefined : readWhere(search.where)
+  const conditions = leavesOf(where?.items ?? []).map(({ condition }) => condition)
+  const parts = partsOf(search, where)
   const { data, error } = useActionState(
     'projects_QueryDeviceCounts',
     {
@@ -46,6 +50,7 @@ export function NothingMatches({ projectId, search, conditions, onChange, onClea
       <div className={styles.nothing}>
         <p className={styles.title}>No devices match this filter.</p>
         <Nearest projectId={projectId} conditions={conditions} />
+        {where && <Unknown projectId={projectId} where={where} />}
         {parts.length > 1 && (
           <ul className={styles.parts}>
             {parts.map(({ words, without }, index) => {
@@ -82,11 +87,16 @@ function countText(count: number | null | undefined, error: Error | null): strin
 
 const STATUS_WORDS = { connected: 'Connected', disconnected: 'Disconnected', pending: 'Pending' }
 
-function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[] {
+function partsOf(search: DeviceSearch, where: Where | undefined): Part[] {
+  const items = where?.items
   return [
-    ...conditions.map((condition, index) => ({
-      words: conditionText(condition),
-      without: { where: writeConditions(conditions.toSpliced(index, 1)) },
+    ...(where && !items ? [{ words: where.text, without: { where: undefined } }] : []),
+    ...(items ?? []).map((item, index) => ({
+      words:
+        'any' in item
+          ? item.any.map(({ condition }) => conditionText(condition)).join(' or ')
+          : conditionText(item.condition),
+      without: { where: writeItems(items!.toSpliced(index, 1), where!.isText) },
     })),
     ...(search.q?.trim() ? [{ words: `“${search.q.trim()}”`, without: { q: undefined } }] : []),
     ...(search.status ? [{ words: STATUS_WORDS[search.status], without: { status: undefined } }] : []),
@@ -109,7 +119,8 @@ function partsOf(search: DeviceSearch, conditions: readonly Condition[]): Part[]
 }
 
 function filterOf(projectId: string, search: DeviceSearch): Filter {
-  return devicesInput(projectId, search).filter ?? {}
+  const where = search.where === undefined ? undefined : readWhere(search.where).filter
+  return devicesInput(projectId, search, where).filter ?? {}
 }
 
 /** For a condition on a number: the value nearest to it that a device has. */

@@ -12,10 +12,12 @@ type OptionsProps = {
   active: number | undefined
   /** Key of the option that the field holds. */
   chosenKey: string | undefined
+  /** Keys of the options that the field holds, if it holds several. */
+  chosenKeys?: readonly string[]
 }
 
 /** The list of a combobox. The focus stays in the field, and the field's keys move through the options. */
-export function Options({ id, label, options, active, chosenKey }: OptionsProps) {
+export function Options({ id, label, options, active, chosenKey, chosenKeys }: OptionsProps) {
   return (
     // A press on an option must not move the focus out of the field.
     <div
@@ -24,6 +26,7 @@ export function Options({ id, label, options, active, chosenKey }: OptionsProps)
       role="listbox"
       aria-label={label}
       tabIndex={-1}
+      {...(chosenKeys && { 'aria-multiselectable': true })}
       onMouseDown={event => event.preventDefault()}
     >
       {options.map(({ key, content, choose }, index) => (
@@ -34,7 +37,9 @@ export function Options({ id, label, options, active, chosenKey }: OptionsProps)
           id={`${id}-${index}`}
           className="row"
           role="option"
-          aria-selected={active === undefined ? key === chosenKey : index === active}
+          aria-selected={
+            chosenKeys?.includes(key) || (active === undefined ? key === chosenKey : index === active)
+          }
           onClick={choose}
         >
           {content}

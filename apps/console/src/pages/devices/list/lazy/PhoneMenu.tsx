@@ -1,8 +1,8 @@
 import type { ActionInput } from '@muster/actions/client'
 import { PROBLEMS_FIRST } from '@muster/predicates'
-import { Columns3, Download, Ellipsis, ListChecks, ListFilterPlus } from 'lucide-react'
+import { Bookmark, Columns3, Download, Ellipsis, FileInput, ListChecks, ListFilterPlus } from 'lucide-react'
 import { exportUrl } from '../../../../ui/app/ExportMenu.tsx'
-import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine } from '../../../../ui/app/Menu.tsx'
+import { Menu, MenuAnchor, MenuChoice, MenuItem, MenuLine, MenuLink } from '../../../../ui/app/Menu.tsx'
 import { Button } from '../../../../ui/Button.tsx'
 
 /** Sort orders that the menu offers on a phone, where the heads of the columns are hidden. */
@@ -17,9 +17,7 @@ const ORDERS = [
 type PhoneMenuProps = {
   sort: string
   onSort: (sort: string) => void
-  /** Whether the filter has the maximum number of conditions. */
-  isFull: boolean
-  onPanel: (panel: 'columns' | 'condition') => void
+  onPanel: (panel: 'columns' | 'condition' | 'views') => void
   /** Called to show the checkboxes of the rows. */
   onSelecting: () => void
   /** Input of the query for an export. */
@@ -27,23 +25,24 @@ type PhoneMenuProps = {
 }
 
 /** Menu "…" of the device list on a phone: sort order, conditions, columns, selection and export. */
-export function PhoneMenu({ sort, onSort, isFull, onPanel, onSelecting, exported }: PhoneMenuProps) {
+export function PhoneMenu({ sort, onSort, onPanel, onSelecting, exported }: PhoneMenuProps) {
   return (
     <Menu
       align="end"
       trigger={
-        <Button aria-label="Order, conditions, columns, selection, export">
+        <Button aria-label="Order, conditions, views, columns, selection, export">
           <Ellipsis className="icon" aria-hidden />
         </Button>
       }
     >
       <MenuChoice label="Order" value={sort} options={ORDERS} onChange={onSort} />
       <MenuLine />
-      {!isFull && (
-        <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
-          Add a condition
-        </MenuItem>
-      )}
+      <MenuItem icon={ListFilterPlus} onSelect={() => onPanel('condition')}>
+        Add a condition
+      </MenuItem>
+      <MenuItem icon={Bookmark} onSelect={() => onPanel('views')}>
+        Views
+      </MenuItem>
       <MenuItem icon={Columns3} onSelect={() => onPanel('columns')}>
         Columns
       </MenuItem>
@@ -56,6 +55,9 @@ export function PhoneMenu({ sort, onSort, isFull, onPanel, onSelecting, exported
       <MenuAnchor icon={Download} href={exportUrl('projects_QueryDevices', exported, 'jsonl')} download>
         Export as JSON Lines
       </MenuAnchor>
+      <MenuLink icon={FileInput} from="/org_{$organization}/projects/$projectId/devices" to="./import">
+        Import names and labels
+      </MenuLink>
     </Menu>
   )
 }

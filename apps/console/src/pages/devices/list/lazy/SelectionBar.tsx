@@ -71,7 +71,7 @@ export function SelectionBar({ selection, total, isUncounted, input, onClose }: 
   )
   return (
     <section ref={bar} className={styles.bar} aria-label="Selection">
-      <div className={styles.selected}>
+      <div className={`row ${styles.selected}`}>
         <b role="status">{selectionText(selection)}</b>
         {isAll && idCount > 0 && (
           <button type="button" className={styles.link} onClick={selection.selectRows}>

@@ -1,11 +1,11 @@
 import { CircleAlert, X } from 'lucide-react'
 import { useState } from 'react'
-import { ageMs, useSecsLeft } from '../../../lib/app/undo-time.ts'
-import { Button } from '../../../ui/Button.tsx'
-import { ErrorText } from '../../../ui/ErrorText.tsx'
-import columnStyles from '../list/columns.module.css'
-import { type Deletion, undoDeletion } from '../shared/deletions.ts'
-import styles from './deleting.module.css'
+import { ageMs, useSecsLeft } from '../../../../lib/app/undo-time.ts'
+import { Button } from '../../../../ui/Button.tsx'
+import { ErrorText } from '../../../../ui/ErrorText.tsx'
+import columnStyles from '../../list/columns.module.css'
+import { type Deletion, undoDeletion } from '../../shared/deletions.ts'
+import styles from '../deleting.module.css'
 
 // The role is explicit, because on phones CSS changes `display`, and browsers then drop the implicit role.
 const CELL = { role: 'cell' }
@@ -59,7 +59,7 @@ export function DeletingWords({ deletion }: { deletion: Deletion }) {
 /** The reason why a device was not deleted, below its name. It stays until it is dismissed. */
 export function NotDeleted({ deletion: { deviceId, reason } }: { deletion: Deletion }) {
   return (
-    <span className={styles.reason} role="alert">
+    <span className={`row ${styles.reason}`} role="alert">
       <CircleAlert className="icon small-icon" aria-hidden />
       <span>
         Not deleted: <ErrorText error={reason} />

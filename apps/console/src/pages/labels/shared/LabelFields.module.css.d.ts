@@ -1,4 +1,5 @@
 declare const styles: {
-  readonly periods: string
+  readonly group: string
+  readonly row: string
 }
 export default styles

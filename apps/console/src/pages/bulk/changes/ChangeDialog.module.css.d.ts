@@ -1,0 +1,6 @@
+declare const styles: {
+  readonly dialog: string
+  readonly live: string
+  readonly rename: string
+}
+export default styles

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly changes: string
+}
+export default styles

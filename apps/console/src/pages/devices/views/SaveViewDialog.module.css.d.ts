@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly kept: string
+}
+export default styles

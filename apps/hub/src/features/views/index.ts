@@ -1,0 +1,2 @@
+// Exports for other features.
+export { filterOfView } from './saved-views.ts'

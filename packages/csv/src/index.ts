@@ -1,0 +1,5 @@
+export { CsvError } from './csv-error.ts'
+export { decodeText } from './decode-text.ts'
+export { type ImportedRow, type ImportTable, importPortions, readImport } from './read-import.ts'
+export { type CsvTable, importRows, readTable } from './read-table.ts'
+export { resultCsv } from './result-csv.ts'
