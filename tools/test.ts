@@ -42,8 +42,8 @@ const RUNS: Record<string, () => Promise<void>> = {
     await tests('e2e-slow')
     const outages = tests(NETWORK).then(() => tests('outages'))
     await Promise.all([tests('long'), tests('releases'), tests('e2e-long'), outages])
-    // Both often wait: for a clock, a database or a page.
-    await Promise.all([tests('operation'), tests('journeys')])
+    await tests('operation')
+    await tests('journeys')
   },
   /** Runs the browser tests and checks the accessibility of each screen with axe, in all sizes and themes. */
   async axe() {
