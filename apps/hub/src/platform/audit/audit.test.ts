@@ -20,6 +20,14 @@ const PLANTED = 'planted-secret'
 let planted = 0
 const secret = (): string => `${PLANTED}-${planted++}-${newId('u')}`
 
+const PROXY_SECRET = 'secret of the proxy in this test'
+let strangers = 0
+/** Headers with a new client address. One address may call only 100 actions in vain without credentials. */
+const aStranger = (): Record<string, string> => ({
+  'x-forwarded-for': `10.0.${++strangers >> 8}.${strangers & 255}`,
+  'x-muster-proxy-secret': PROXY_SECRET,
+})
+
 const captured = capturedLog()
 let hub: TestHub
 /** Administrator of the instance and of the test's organization. */
@@ -31,7 +39,8 @@ const generated: string[] = []
 const mailed: string[] = []
 
 beforeAll(async () => {
-  hub = await testHub({ outboundAllow: ['127.0.0.0/8'], webhooksAllow: ['127.0.0.0/8'] }, captured.log)
+  const networks = { outboundAllow: ['127.0.0.0/8'], webhooksAllow: ['127.0.0.0/8'] }
+  hub = await testHub({ ...networks, trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }, captured.log)
   root = await hub.user({ isAdmin: true })
   const s3 = await fakeS3({ secretAccessKey: secret() })
   const people = { member: root, instanceAdmin: root }
@@ -76,7 +85,7 @@ describe('an audited action', () => {
     const { input, audited: auditedInput = input } = ACTION_ROWS[name] as ActionRow<ActionName>
     const body = (await auditedInput(world, root)) as Record<string, unknown>
     if (permission !== 'anyone') {
-      const unauthenticated = await runAudited(name, body, {})
+      const unauthenticated = await runAudited(name, body, { headers: aStranger() })
       expect(unauthenticated.status).toBe(401)
       expect(unauthenticated.rows).toMatchObject([
         { action: name, status: 'Rejected', actor: { actor: 'Anonymous' } },
