@@ -80,7 +80,7 @@ it('shows the connected devices of the last 24 h, and six counts that filter the
     const { width, height } = page.viewportSize()!
     await page.setViewportSize({ width, height: Math.max(height, 640) })
     await page
-      .getByRole('button', { name: /^(Export|Order, conditions, columns, selection, export)$/ })
+      .getByRole('button', { name: /^(Export|Order, conditions, views, columns, selection, export)$/ })
       .click()
     await page.getByRole('menuitem').first().waitFor()
   })

@@ -52,7 +52,7 @@ it('has touch targets 44 pixels high', async () => {
     expect({ selector, height: await height(selector) }).toEqual({ selector, height: 44 })
   expect(await smallTouchTargets(touched)).toEqual([])
   expect((await touched.locator('tr[data-index]').first().boundingBox())?.height).toBe(64)
-  const tools = touched.getByRole('button', { name: 'Order, conditions, columns, selection, export' })
+  const tools = touched.getByRole('button', { name: 'Order, conditions, views, columns, selection, export' })
   await tools.tap()
   await touched.getByRole('menuitemradio', { name: 'By name' }).waitFor()
   expect(await smallTouchTargets(touched, '[role="menu"]')).toEqual([])

@@ -241,7 +241,7 @@ it('renames, shares and deletes a view in the menu of views, and finds it in the
   await panel.getByRole('region', { name: 'Only you' }).getByText('Upper floors').waitFor()
   await expectGoodScreen(page, 'views', async () => {
     if (await panel.isVisible()) return
-    const phone = page.getByRole('button', { name: 'Order, conditions, columns, selection, export' })
+    const phone = page.getByRole('button', { name: 'Order, conditions, views, columns, selection, export' })
     if (await phone.isVisible()) {
       await phone.click()
       await page.getByRole('menuitem', { name: 'Views' }).click()

@@ -6,13 +6,14 @@ const TARGET_PX = 44
 /**
  * Controls in view that take touches over a height of less than 44 px, each with this height and its neighbours. The height is measured
  * by hit tests above and below the middle of the control. Invisible areas around it therefore count, and parts that another control covers
- * do not. `within` is the selector of the measured parts of the page.
+ * do not. Each control is scrolled into view first if a menu that scrolls shows only a part of it. `within` is the selector of the measured parts of the page.
  */
 export async function smallTouchTargets(page: Page, within = 'body'): Promise<string[]> {
   return page.evaluate<string[]>(`
     [...document.querySelectorAll('a[href], button, input, select, summary, [role=button]')].flatMap(control => {
       if (control.closest(${JSON.stringify(within)}) === null) return []
       const area = control.closest('label') ?? control
+      control.closest('[role="menu"]') && area.scrollIntoView({ block: 'nearest' })
       const { left, top, width, height } = area.getBoundingClientRect()
       const [x, y] = [left + width / 2, top + height / 2]
       const leads = offset => {

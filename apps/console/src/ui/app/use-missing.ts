@@ -22,6 +22,7 @@ const WORDS: Partial<Record<ActionName, string>> = {
   repositories_QueryAuditLogActivity: 'numbers of entries',
   repositories_QueryPackageUsage: 'numbers of devices',
   users_GetView: 'your columns',
+  views_Query: 'saved views',
 }
 
 /** Words for what this page lacks, because a query has failed and has no earlier answer; empty if nothing is missing. */

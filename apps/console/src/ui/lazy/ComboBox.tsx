@@ -57,7 +57,8 @@ export function ComboBox({
 }: ComboBoxProps) {
   const box = useRef<HTMLDivElement>(null)
   const highlighted = useRef<ComboOption>(undefined)
-  const [isOpen, setOpen] = useState(false)
+  const [isAsked, setOpen] = useState(false)
+  const isOpen = isAsked && (options.length > 0 || Boolean(note))
   function choose(option: ComboOption | undefined) {
     if (!option) return
     setOpen(false)
@@ -85,6 +86,8 @@ export function ComboBox({
           autoComplete="off"
           spellCheck={false}
           onFocus={() => opensOnFocus && setOpen(true)}
+          // The library closes the list that it shows. Without options there is none yet.
+          onBlur={() => !isOpen && setOpen(false)}
           onKeyDown={event => {
             if (event.key === 'Escape' && !isOpen) onEscape?.()
             if (event.key !== 'Enter' || highlighted.current) return
@@ -96,7 +99,7 @@ export function ComboBox({
           }}
         />
         {!isFilter && <ChevronDown className="icon" aria-hidden />}
-        {isOpen && (options.length > 0 || note) && (
+        {isOpen && (
           <Autocomplete.Portal container={box}>
             <Autocomplete.Positioner {...TOP_LAYER} anchor={box} sideOffset={GAP} collisionPadding={EDGE}>
               {/* The library's `Popup` would hide all other elements of the page from assistive technology while the list is open. */}

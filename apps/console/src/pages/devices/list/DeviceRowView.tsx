@@ -62,7 +62,7 @@ export const DeviceRowView = memo(function DeviceRowView({
   const row = { ...ROW, ref, 'data-index': index, 'aria-rowindex': rowIndex }
   if (deletion && deletion.state !== 'refused') {
     return (
-      <tr {...row} className={deleting.row}>
+      <tr {...row} className={deleting.row} data-deleting={deviceId}>
         <td {...CELL} className={styles.select} />
         <Suspense fallback={<td {...CELL} colSpan={columnIds.length + 1} />}>
           <DeletingCells deletion={deletion} columns={columnIds.length + 1} />

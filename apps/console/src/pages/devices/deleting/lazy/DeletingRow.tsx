@@ -22,9 +22,7 @@ export function DeletingCells({ deletion, columns }: { deletion: Deletion; colum
   return (
     <>
       <td {...CELL} className={columnStyles.name}>
-        <span className={`name ${styles.name}`} data-deleting={deviceId}>
-          {name}
-        </span>
+        <span className={`name ${styles.name}`}>{name}</span>
       </td>
       <td {...CELL} colSpan={columns - 1 - undoColumns}>
         <span className={styles.words}>
