@@ -86,8 +86,10 @@ export function ComboBox({
           autoComplete="off"
           spellCheck={false}
           onFocus={() => opensOnFocus && setOpen(true)}
-          // The library closes the list that it shows. Without options there is none yet.
-          onBlur={() => !isOpen && setOpen(false)}
+          // The library closes only a list that was shown when the focus left.
+          onBlur={({ relatedTarget }) => {
+            if (relatedTarget && !box.current?.contains(relatedTarget)) setOpen(false)
+          }}
           onKeyDown={event => {
             if (event.key === 'Escape' && !isOpen) onEscape?.()
             if (event.key !== 'Enter' || highlighted.current) return
