@@ -348,7 +348,7 @@ async function show(page: Page, { width, height, colorScheme, forcedColors, zoom
 }
 
 /** Waits until the page has rendered what the last change of its size or theme causes. */
-async function twoFrames(page: Page) {
+export async function twoFrames(page: Page) {
   await page.evaluate('new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)))')
 }
 
