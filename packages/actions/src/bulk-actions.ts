@@ -347,8 +347,11 @@ export const bulkActions = {
       })
       .meta({
         anyOf: [
-          { properties: { by: { const: 'property' } }, required: ['property'] },
-          { properties: { by: { not: { const: 'property' } } }, not: { required: ['property'] } },
+          { properties: { by: { const: 'property' }, property: {} }, required: ['property'] },
+          {
+            properties: { by: { not: { const: 'property' } } },
+            not: { properties: { property: {} }, required: ['property'] },
+          },
         ],
       }),
     output: z.object({ bulkActionId: BulkActionId }),
