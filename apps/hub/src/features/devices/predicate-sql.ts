@@ -112,9 +112,13 @@ class PredicateSql {
       case 'GreaterThan':
       case 'GreaterThanOrEquals':
         return this.#comparison(expr.left, expr.kind, expr.right, isLoose)
-      default:
+      default: {
+        // An index may serve the column of a field.
+        const field = plainFieldOf(expr)
+        if (field && DEVICE_FIELDS[field].type === 'boolean') return this.#field(field)
         // A truth value, null for any other.
         return sql`case ${this.#value(expr)} when 'true'::jsonb then true when 'false'::jsonb then false end`
+      }
     }
   }
 
@@ -176,9 +180,8 @@ class PredicateSql {
   }
 
   #exists(expr: JsonExpr, path: JsonPath): Sql {
-    const field = expr.kind === 'NamedValue' && !expr.default ? fieldOf(expr.name) : undefined
-    if (field !== undefined && path.length === 0)
-      return sql`${this.#field(field as DeviceFieldName)} is not null`
+    const field = plainFieldOf(expr)
+    if (field !== undefined && path.length === 0) return sql`${this.#field(field)} is not null`
     const label = labelOf({ kind: 'Get', expr, path })
     if (label !== undefined) return hasLabel(label)
     return sql`${atPath(this.#value(expr), path)} is not null`
@@ -216,10 +219,10 @@ class PredicateSql {
 
   /** A field beside a constant of its type, compared in the type of its column. */
   #comparedField(left: JsonExpr, kind: Comparison, right: JsonExpr): Sql | undefined {
-    const field = left.kind === 'NamedValue' && !left.default ? fieldOf(left.name) : undefined
+    const field = plainFieldOf(left)
     if (field === undefined || (right.kind !== 'Literal' && right.kind !== 'Ago')) return undefined
-    const value = this.#field(field as DeviceFieldName)
-    const { type } = DEVICE_FIELDS[field as DeviceFieldName]
+    const value = this.#field(field)
+    const { type } = DEVICE_FIELDS[field]
     if (right.kind === 'Ago')
       return type === 'time'
         ? sql`date_trunc('milliseconds', ${value}) ${OPERATORS[kind]} ${this.#ago(right.secs)}::timestamptz`
@@ -244,6 +247,12 @@ class PredicateSql {
       select from device_property p where p.device_id = d.device_id and p.name = ${left.name}
          and jsonb_scalar(p.value_json) ${OPERATORS[kind]} ${jsonb(right.value)}${isNumber})`
   }
+}
+
+/** Field of a device that an expression is, without a default; undefined for other expressions. */
+function plainFieldOf(expr: JsonExpr): DeviceFieldName | undefined {
+  if (expr.kind !== 'NamedValue' || expr.default) return undefined
+  return fieldOf(expr.name) as DeviceFieldName | undefined
 }
 
 /** Key of the label that an expression reads; undefined for other expressions. */
