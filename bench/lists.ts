@@ -97,25 +97,44 @@ async function measurePages(hub: BenchHub, projectId: string): Promise<void> {
       `${runText(run)}; x${(run.p99Ms / least.p99Ms).toFixed(1)} of the bare page`,
     )
   }
-  for (const [name, where] of PREDICATES) {
-    const filter = { predicate: readPredicate(where) }
-    const found = queryLoad(hub, cookie, 'projects_QueryDevices', {
-      projectId,
-      limit: PAGE_SIZE,
-      filter,
-      countTotal: false,
-    })
-    const run = await ask<HttpRun>(client, { ...found, connections: 1 })
-    report(
-      `first page by ${name}, c=1`,
-      `${runText(run)}; p95 x${(run.p95Ms / least.p95Ms).toFixed(1)} of the bare page`,
-    )
-  }
+  await measurePredicates(client, hub, cookie, projectId)
   report('first page with total, c=1', runText(await ask<HttpRun>(client, { ...firstPage, connections: 1 })))
   report('first page with total, c=16', runText(await ask<HttpRun>(client, firstPage)))
   report('projects_GetSummary, c=1', runText(await ask<HttpRun>(client, { ...summary, connections: 1 })))
   peer.disconnect()
   client.disconnect()
+}
+
+/** Measures pages by predicates beside the page of all devices, in turn, on one connection each. */
+async function measurePredicates(
+  client: ChildProcess,
+  hub: BenchHub,
+  cookie: string,
+  projectId: string,
+): Promise<void> {
+  const firstPage = (filter?: object): HttpLoad => ({
+    ...queryLoad(hub, cookie, 'projects_QueryDevices', {
+      projectId,
+      limit: PAGE_SIZE,
+      filter,
+      countTotal: false,
+    }),
+    connections: 1,
+    secs: 2,
+  })
+  const loads = [
+    ['all devices', firstPage()] as const,
+    ...PREDICATES.map(([name, where]) => [name, firstPage({ predicate: readPredicate(where) })] as const),
+  ]
+  const runs = loads.map((): HttpRun[] => [])
+  for (let round = 0; round < ROUNDS; round++)
+    for (const [at, [, load]] of loads.entries()) runs[at]!.push(await ask<HttpRun>(client, load))
+  const p95s = runs.map(ofLoad => median(ofLoad.map(run => run.p95Ms)))
+  for (const [at, [name]] of loads.entries())
+    report(
+      `first page by ${name}, c=1`,
+      `${runText(middleRun(runs[at]!))}; p95 x${(p95s[at]! / p95s[0]!).toFixed(1)} of all devices`,
+    )
 }
 
 type BareServer = { peer: ChildProcess; load: HttpLoad }

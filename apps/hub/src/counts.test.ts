@@ -3,17 +3,20 @@ import { existsSync, readFileSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
-import { BASE58, encodeRadix, newDatedId } from '@muster/actions'
+import { type ActionInput, BASE58, encodeRadix, newDatedId } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
 import { MAGIC } from '@muster/link'
+import { readPredicate } from '@muster/predicates'
 import {
   connectDevice,
   type DatabaseSession,
   databaseSession,
   deviceIdentity,
+  deviceRow,
   type RawDevice,
   rawDevice,
   type TestHub,
+  type TestUser,
   testHub,
   until,
 } from '@muster/testkit'
@@ -33,6 +36,7 @@ afterAll(async () => {
   await hub[Symbol.asyncDispose]()
 })
 
+type DeviceFilters = ActionInput<'projects_QueryDeviceCounts'>['filters']
 type Statement = { text: string; values: unknown[] }
 
 /** Statements that the hub sends while `work` runs. */
@@ -121,6 +125,44 @@ it('locks the partitions of a few days for the latest events, however many days 
   const many = await locksOf(await eventsStatement(latest))
   expect(many).toBe(few)
   expect(many).toBeLessThanOrEqual(30)
+})
+
+it('counts the devices of a view once in 10 s for all who may see them, and apart in each project', async () => {
+  // Clients of callers keep the method of the time at which they were made.
+  using queries = vi.spyOn(PreparingClient.prototype, 'query')
+  await using hub = await testHub()
+  const [owner, colleague, stranger] = [await hub.user(), await hub.user(), await hub.user()]
+  const organizationId = await hub.organization(owner, [colleague])
+  const projectId = await hub.project(owner, organizationId)
+  const otherProjectId = await hub.project(stranger, await hub.organization(stranger))
+  await deviceRow(hub, projectId, { name: 'pump 1' })
+  const filters: DeviceFilters = [{ predicate: readPredicate('device.name = "pump 1"') }, { text: 'pump' }]
+  const counted = async (by: TestUser, input: Partial<ActionInput<'projects_QueryDeviceCounts'>> = {}) => {
+    queries.mockClear()
+    const whole = { projectId, filters, mayBeKept: true, ...input }
+    const { counts } = await by.invoke('projects_QueryDeviceCounts', whole)
+    const texts = queries.mock.calls.map(([query]) => (typeof query === 'string' ? query : query.text))
+    return {
+      counts,
+      statements: texts.filter(text => text.startsWith('select count(*) as "count" from "device"')).length,
+    }
+  }
+  expect(await counted(owner)).toEqual({ counts: [1, 1], statements: 2 })
+  expect(await counted(colleague)).toEqual({ counts: [1, 1], statements: 0 })
+  expect(await counted(colleague, { filters: [{ text: 'no such device' }, ...filters] })).toEqual({
+    counts: [0, 1, 1],
+    statements: 1,
+  })
+  // Another tenant shares nothing, neither in their own project nor in this one.
+  expect(await counted(stranger, { projectId: otherProjectId })).toEqual({ counts: [0, 0], statements: 2 })
+  await expect(counted(stranger)).rejects.toMatchObject({ kind: 'Forbidden' })
+  // Counts beside a list agree with its rows.
+  await deviceRow(hub, projectId, { name: 'pump 2' })
+  expect(await counted(colleague, { mayBeKept: false })).toEqual({ counts: [1, 2], statements: 2 })
+  expect(await counted(owner)).toEqual({ counts: [1, 1], statements: 0 })
+  const later = performance.now() + 10_000
+  using _ = vi.spyOn(performance, 'now').mockImplementation(() => later)
+  expect(await counted(owner)).toEqual({ counts: [1, 2], statements: 2 })
 })
 
 it('writes a property with two statements of a transaction, which fire no trigger', async () => {

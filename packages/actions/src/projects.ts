@@ -458,7 +458,13 @@ export const projects = {
   projects_QueryDeviceCounts: query({
     summary: 'Numbers of devices that match each of some filters.',
     cost: 'brief',
-    input: z.object({ projectId: ProjectId, filters: z.array(DeviceFilter).min(1).max(MAX_COUNTED_FILTERS) }),
+    input: z.object({
+      projectId: ProjectId,
+      filters: z.array(DeviceFilter).min(1).max(MAX_COUNTED_FILTERS),
+      mayBeKept: optional(z.boolean()).describe(
+        'Takes counts that are up to 10 s old, which all callers with this input share, as for saved views.',
+      ),
+    }),
     output: z.object({
       counts: z.array(U32.nullable()).describe('In the order of `filters`; null where 2 s did not suffice.'),
     }),

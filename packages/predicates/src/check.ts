@@ -6,6 +6,7 @@ import {
   type JsonExpr,
   type JsonPath,
   MAX_AGO_SECS,
+  MAX_COST,
   MAX_DEPTH,
   MAX_EXPRS,
   MAX_NAMES,
@@ -59,11 +60,12 @@ function typeOfJson(value: Json): ExprType {
   return type === 'string' ? 'text' : (type as 'boolean' | 'number' | 'object')
 }
 
-/** Problems of a predicate, at most 20: unknown fields, values of a type that never fits, and bounds on depth, size and paths. */
+/** Problems of a predicate, at most 20: unknown fields, values of a type that never fits, and bounds on depth, size, cost and paths. */
 export function problemsOf(predicate: JsonExpr): Problem[] {
   const problems: Problem[] = []
   const names = new Set<string>()
   let count = 0
+  let cost = 0
   // An expression beyond the bound of the depth is not entered, so that no input overflows the stack.
   const visit = (expr: JsonExpr, at: string, depth: number) => {
     count += 1
@@ -73,17 +75,31 @@ export function problemsOf(predicate: JsonExpr): Problem[] {
       return
     }
     if (expr.kind === 'NamedValue' && fieldOf(expr.name) === undefined) names.add(expr.name)
+    cost += costOf(expr)
     for (const problem of problemsHere(expr)) problems.push({ at, ...problem })
     for (const [part, inner] of partsOf(expr)) visit(inner, at ? `${at}.${part}` : part, depth + 1)
   }
   visit(predicate, '', 1)
   if (names.size > MAX_NAMES)
     problems.push({ at: '', found: `${names.size} properties`, expected: `at most ${MAX_NAMES}` })
+  if (cost > MAX_COST)
+    problems.push({
+      at: '',
+      found: `a cost of ${cost} (2 for each property and label, 1 for each field, 8 more for each "satisfies")`,
+      expected: `at most ${MAX_COST}`,
+    })
   if (count > MAX_EXPRS)
     problems.push({ at: '', found: `more than ${MAX_EXPRS} expressions`, expected: `at most ${MAX_EXPRS}` })
   else if (!isOneOf(predicate, ['boolean']))
     problems.push({ at: '', found: wordsFor(predicate), expected: 'a condition' })
   return problems
+}
+
+/** Cost of an expression without its parts: what it takes to read it for each device of a project. */
+function costOf(expr: JsonExpr): number {
+  if (expr.kind === 'VersionRequirement') return 8
+  if (expr.kind !== 'NamedValue') return 0
+  return fieldOf(expr.name) === undefined ? 2 : 1
 }
 
 type LocalProblem = Omit<Problem, 'at'>

@@ -44,6 +44,11 @@ export const MAX_EXPRS = 200
 export const MAX_DEPTH = 24
 /** Most properties that a predicate reads. */
 export const MAX_NAMES = 16
+/**
+ * Most costly predicate. Each property and label counts 2, each field 1, and a requirement on versions 8 more. A list that finds none of 100,000
+ * devices reads each of these values for each device, which takes up to 0.1 s for a property on a busy machine.
+ */
+export const MAX_COST = 128
 /** Most parts of a path, as in the public protocol. */
 export const MAX_PATH = 32
 /** Largest predicate, in characters of its JSON or text form. */

@@ -95,6 +95,13 @@ it.each<[string, JsonExpr, string]>([
     'found 17 properties',
   ],
   ['many expressions', { kind: 'Or', exprs: Array(200).fill(name('a')) }, 'found more than 200 expressions'],
+  [
+    'a cost',
+    readPredicate(
+      Array.from({ length: 12 }, (_, at) => `device.version satisfies ">${at}.1" or a = ${at}`).join(' or '),
+    ),
+    'found a cost of 132',
+  ],
   ['no conditions', { kind: 'And', exprs: [] }, 'found And without conditions'],
   [
     'a requirement without signs',

@@ -5,6 +5,7 @@ import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
+import { HAS_ONE_PLAN } from '../../platform/database/client/preparing-client.ts'
 import { labelOfDevice, labelOfPath, labelsOfDevice } from '../labels/index.ts'
 import { matchesFilter } from './device-filter.ts'
 import { type DeviceMatch, matchesOf } from './device-search.ts'
@@ -118,7 +119,13 @@ async function readIdsFirst(
   const ids = rows.map(row => row.deviceId)
   if (ids.length === 0) return { rows: [], ...page }
   const query = await devicesQuery(db, { ...input, filter: undefined })
-  const found = await query.where(sql<boolean>`d.device_id = any (${ids}::text[])`).execute()
+  const found = await query
+    // Without columns of properties, each page has this text. Planning it takes longer than running it.
+    .$if(input.columns === undefined || input.columns.length === 0, fields =>
+      fields.modifyFront(sql.raw(HAS_ONE_PLAN)),
+    )
+    .where(sql<boolean>`d.device_id = any (${ids}::text[])`)
+    .execute()
   const byId = new Map(found.map(row => [row.deviceId, row]))
   return {
     ...page,

@@ -40,9 +40,9 @@ export async function metVersions(
   const visit = async (expr: JsonExpr): Promise<void> => {
     for (const [, inner] of partsOf(expr)) await visit(inner)
     if (expr.kind !== 'VersionRequirement') return
-    const version = new PredicateSql(now, met).version(expr.expr)
+    const { version, from } = new PredicateSql(now, met).versions(expr)
     const { rows } = await sql<{ version: string }>`
-      select distinct version from (select ${version} as version from device d where ${among}) found
+      select distinct version from (select ${version} as version from ${from} where ${among}) found
        where version is not null limit ${MAX_VERSIONS + 1}`.execute(db)
     if (rows.length > MAX_VERSIONS)
       throw new ActionError(
@@ -71,15 +71,25 @@ export function matchesPredicate(predicate: JsonExpr, met: MetVersions, now: Dat
 class PredicateSql {
   readonly #now: Date
   readonly #met: MetVersions
+  /** Property whose row `p` the condition in the making reads. */
+  #row: string | undefined
 
   constructor(now: Date, met: MetVersions) {
     this.#now = now
     this.#met = met
   }
 
+  /** The version that a requirement is tried on, null for none, and the tables of the devices `d` that may have one. */
+  versions(requirement: Requirement): { version: Sql; from: Sql } {
+    this.#row = onlyPropertyOf(requirement)
+    const version = this.#version(requirement.expr)
+    const row = sql` join device_property p on p.device_id = d.device_id and p.name = ${this.#row}`
+    return { version, from: sql`device d${this.#row === undefined ? sql`` : row}` }
+  }
+
   /** The version that a value names; null if it names none. */
-  version(expr: JsonExpr): Sql {
-    return sql`(select case when t ~ '[0-9]' then t end from (select ${textOf(this.#value(expr))} as t) as version)`
+  #version(expr: JsonExpr): Sql {
+    return sql`(select case when t ~ '[0-9]' then t end from ${once(sql`${textOf(this.#value(expr))} as t`)})`
   }
 
   /**
@@ -87,6 +97,41 @@ class PredicateSql {
    * that an index can serve it.
    */
   condition(expr: JsonExpr, isLoose: boolean): Sql {
+    return (isLoose ? this.#ofRow(expr) : undefined) ?? this.#condition(expr, isLoose)
+  }
+
+  /**
+   * A condition that reads one property, as a condition on the row of this property: PostgreSQL then looks the property up once, and can begin
+   * with these rows. The condition cannot be evaluated for devices without the row. Undefined for other conditions.
+   */
+  #ofRow(expr: JsonExpr): Sql | undefined {
+    const name = onlyPropertyOf(expr)
+    if (name === undefined) return undefined
+    this.#row = name
+    const condition = this.#indexed(expr) ?? this.#condition(expr, false)
+    this.#row = undefined
+    return sql`exists (
+      select from device_property p where p.device_id = d.device_id and p.name = ${name} and ${condition})`
+  }
+
+  /** A condition on the row `p` of a property that the index of values serves; undefined for other conditions. */
+  #indexed(expr: JsonExpr): Sql | undefined {
+    if (!('left' in expr) || expr.left.kind !== 'NamedValue' || expr.right.kind !== 'Literal')
+      return undefined
+    const { kind, right } = expr
+    if (kind === 'In') {
+      const isServed = Array.isArray(right.value) && right.value.length > 0 && right.value.every(isScalar)
+      return isServed ? sql`jsonb_scalar(p.value_json) = any (${jsonbs(right.value as Json[])})` : undefined
+    }
+    const isOrder = kind !== 'Equals'
+    if (kind === 'Contains' || kind === 'NotEquals' || !isScalar(right.value)) return undefined
+    if (isOrder && typeof right.value !== 'number') return undefined
+    // `jsonb` sorts texts below and truth values above all numbers.
+    const isNumber = isOrder ? sql` and jsonb_typeof(p.value_json) = 'number'` : sql``
+    return sql`jsonb_scalar(p.value_json) ${OPERATORS[kind]} ${jsonb(right.value)}${isNumber}`
+  }
+
+  #condition(expr: JsonExpr, isLoose: boolean): Sql {
     switch (expr.kind) {
       case 'And':
       case 'Or': {
@@ -104,7 +149,7 @@ class PredicateSql {
       case 'VersionRequirement':
         // Nothing is in an empty list, not even null.
         return sql`(select case when v is not null then v = any (${this.#met.get(expr)!}::text[]) end
-          from (select ${this.version(expr.expr)} as v) as one)`
+          from ${once(sql`${this.#version(expr.expr)} as v`)})`
       case 'Equals':
       case 'NotEquals':
       case 'LessThan':
@@ -112,9 +157,13 @@ class PredicateSql {
       case 'GreaterThan':
       case 'GreaterThanOrEquals':
         return this.#comparison(expr.left, expr.kind, expr.right, isLoose)
-      default:
+      default: {
+        // An index may serve the column of a field.
+        const field = plainFieldOf(expr)
+        if (field && DEVICE_FIELDS[field].type === 'boolean') return this.#field(field)
         // A truth value, null for any other.
         return sql`case ${this.#value(expr)} when 'true'::jsonb then true when 'false'::jsonb then false end`
+      }
     }
   }
 
@@ -150,6 +199,7 @@ class PredicateSql {
     const field = fieldOf(name)
     if (field !== undefined) return this.#fieldJson(field as DeviceFieldName)
     if (name === LABELS) return labelsOfDevice
+    if (name === this.#row) return sql`p.value_json`
     return sql`(select p.value_json from device_property p where p.device_id = d.device_id and p.name = ${name})`
   }
 
@@ -176,30 +226,37 @@ class PredicateSql {
   }
 
   #exists(expr: JsonExpr, path: JsonPath): Sql {
-    const field = expr.kind === 'NamedValue' && !expr.default ? fieldOf(expr.name) : undefined
-    if (field !== undefined && path.length === 0)
-      return sql`${this.#field(field as DeviceFieldName)} is not null`
+    const field = plainFieldOf(expr)
+    if (field !== undefined && path.length === 0) return sql`${this.#field(field)} is not null`
     const label = labelOf({ kind: 'Get', expr, path })
     if (label !== undefined) return hasLabel(label)
     return sql`${atPath(this.#value(expr), path)} is not null`
   }
 
   #isIn(left: JsonExpr, right: JsonExpr, isLoose: boolean): Sql {
-    if (right.kind === 'Literal' && Array.isArray(right.value) && right.value.length > 0) {
-      const equal = right.value.map(
-        value => sql`(${this.#comparison(left, 'Equals', { kind: 'Literal', value }, isLoose)})`,
+    if (right.kind === 'Literal' && Array.isArray(right.value) && right.value.length > 0)
+      return (
+        this.#fieldIn(left, right.value) ??
+        (isLoose ? labelIn(left, right.value) : undefined) ??
+        sql`${this.#value(left)} = any (${jsonbs(right.value)})`
       )
-      return sql.join(equal, sql` or `)
-    }
-    const list = this.#value(right)
-    return sql`case when ${this.#value(left)} is not null and jsonb_typeof(${list}) = 'array' then exists (
-      select from jsonb_array_elements(case when jsonb_typeof(${list}) = 'array' then ${list} else '[]'::jsonb end) as element
-       where element.value = ${this.#value(left)}) end`
+    return sql`(select case when v is not null and jsonb_typeof(list) = 'array' then exists (
+      select from jsonb_array_elements(case when jsonb_typeof(list) = 'array' then list else '[]'::jsonb end) as element
+       where element.value = v) end from ${once(sql`${this.#value(left)} as v, ${this.#value(right)} as list`)})`
+  }
+
+  /** A field that has a text, beside constants: only texts among them can equal it. */
+  #fieldIn(left: JsonExpr, values: readonly Json[]): Sql | undefined {
+    const field = plainFieldOf(left)
+    if (field === undefined || DEVICE_FIELDS[field].type !== 'text') return undefined
+    return isAny(sql`${this.#field(field)} collate "C"`, textsOf(values))
   }
 
   #contains({ left, right, ignoreCase }: Extract<JsonExpr, { kind: 'Contains' }>): Sql {
     const [whole, part] = [left, right].map(side => {
-      const text = textOf(this.#value(side))
+      const field = plainFieldOf(side)
+      const isText = field !== undefined && DEVICE_FIELDS[field].type === 'text'
+      const text = isText ? this.#field(field) : textOf(this.#value(side))
       return ignoreCase ? sql`lower(${text} collate "C")` : text
     })
     return sql`strpos(${whole}, ${part}) > 0`
@@ -209,17 +266,16 @@ class PredicateSql {
     return (
       this.#comparedField(left, kind, right) ??
       (isLoose ? comparedLabel(left, kind, right) : undefined) ??
-      (isLoose ? this.#comparedProperty(left, kind, right) : undefined) ??
       compared(this.#value(left), kind, this.#value(right))
     )
   }
 
   /** A field beside a constant of its type, compared in the type of its column. */
   #comparedField(left: JsonExpr, kind: Comparison, right: JsonExpr): Sql | undefined {
-    const field = left.kind === 'NamedValue' && !left.default ? fieldOf(left.name) : undefined
+    const field = plainFieldOf(left)
     if (field === undefined || (right.kind !== 'Literal' && right.kind !== 'Ago')) return undefined
-    const value = this.#field(field as DeviceFieldName)
-    const { type } = DEVICE_FIELDS[field as DeviceFieldName]
+    const value = this.#field(field)
+    const { type } = DEVICE_FIELDS[field]
     if (right.kind === 'Ago')
       return type === 'time'
         ? sql`date_trunc('milliseconds', ${value}) ${OPERATORS[kind]} ${this.#ago(right.secs)}::timestamptz`
@@ -230,20 +286,12 @@ class PredicateSql {
       ? sql`${value} = ${right.value}`
       : undefined
   }
+}
 
-  /** A property beside a text, a number or a truth value. The index of values serves these comparisons. */
-  #comparedProperty(left: JsonExpr, kind: Comparison, right: JsonExpr): Sql | undefined {
-    if (left.kind !== 'NamedValue' || left.default || fieldOf(left.name) !== undefined) return undefined
-    if (right.kind !== 'Literal' || !isScalar(right.value)) return undefined
-    const isOrder = kind !== 'Equals'
-    if (isOrder && typeof right.value !== 'number') return undefined
-    if (kind === 'NotEquals') return undefined
-    // `jsonb` sorts texts below and truth values above all numbers.
-    const isNumber = isOrder ? sql` and jsonb_typeof(p.value_json) = 'number'` : sql``
-    return sql`exists (
-      select from device_property p where p.device_id = d.device_id and p.name = ${left.name}
-         and jsonb_scalar(p.value_json) ${OPERATORS[kind]} ${jsonb(right.value)}${isNumber})`
-  }
+/** Field of a device that an expression is, without a default; undefined for other expressions. */
+function plainFieldOf(expr: JsonExpr): DeviceFieldName | undefined {
+  if (expr.kind !== 'NamedValue' || expr.default) return undefined
+  return fieldOf(expr.name) as DeviceFieldName | undefined
 }
 
 /** Key of the label that an expression reads; undefined for other expressions. */
@@ -258,6 +306,23 @@ function comparedLabel(left: JsonExpr, kind: Comparison, right: JsonExpr): Sql |
   const label = left.kind === 'Get' && !left.default ? labelOf(left) : undefined
   if (label === undefined || kind !== 'Equals' || right.kind !== 'Literal') return undefined
   return typeof right.value === 'string' ? hasLabel(label, sql`l.value = ${right.value}`) : undefined
+}
+
+/** A label that equals one of some constants, of which only texts can. */
+function labelIn(left: JsonExpr, values: readonly Json[]): Sql | undefined {
+  const label = left.kind === 'Get' && !left.default ? labelOf(left) : undefined
+  return label === undefined ? undefined : hasLabel(label, isAny(sql`l.value`, textsOf(values)))
+}
+
+function textsOf(values: readonly Json[]): string[] {
+  return values.filter(value => typeof value === 'string')
+}
+
+/** Whether a value is one of some texts; null without a value, also where there are no texts. */
+function isAny(value: Sql, texts: readonly string[]): Sql {
+  return texts.length > 0
+    ? sql`${value} = any (${texts}::text[])`
+    : sql`case when ${value} is not null then false end`
 }
 
 const OPERATORS: Record<Comparison, Sql> = {
@@ -280,28 +345,55 @@ function jsonb(value: Json): Sql {
   return sql`${JSON.stringify(value)}::jsonb`
 }
 
+function jsonbs(values: readonly Json[]): Sql {
+  return sql`${values.map(value => JSON.stringify(value))}::jsonb[]`
+}
+
 /** Equality of any two values, order of two numbers or two texts. Other values have no order: null. */
 function compared(left: Sql, kind: Comparison, right: Sql): Sql {
   if (kind === 'Equals' || kind === 'NotEquals') return sql`${left} ${OPERATORS[kind]} ${right}`
   return sql`(select case
       when jsonb_typeof(l) = 'number' and jsonb_typeof(r) = 'number' then l ${OPERATORS[kind]} r
       when jsonb_typeof(l) = 'string' and jsonb_typeof(r) = 'string' then (l #>> '{}') collate "C" ${OPERATORS[kind]} (r #>> '{}')
-    end from (select ${left} as l, ${right} as r) as pair)`
+    end from ${once(sql`${left} as l, ${right} as r`)})`
 }
 
 /** The text of a text value; null for any other. */
 function textOf(value: Sql): Sql {
-  return sql`(select case jsonb_typeof(v) when 'string' then v #>> '{}' end from (select ${value} as v) as one)`
+  return sql`(select case jsonb_typeof(v) when 'string' then v #>> '{}' end from ${once(sql`${value} as v`)})`
+}
+
+/**
+ * A row of values for a query that uses them several times. Without the offset PostgreSQL would put the expression of each value in each place,
+ * evaluate it as often, and double the query with each level of nested expressions.
+ */
+function once(values: Sql): Sql {
+  return sql`(select ${values} offset 0) as once`
 }
 
 /** The value at a path. A name finds members of objects only, a number elements of lists only. */
 function atPath(value: Sql, path: JsonPath): Sql {
-  return path.reduce<Sql>(
-    (inner, part) =>
-      typeof part === 'string'
-        ? sql`${inner} -> ${part}::text`
-        : // For PostgreSQL the element 0 of a text or number is this value itself.
-          sql`(select case jsonb_typeof(v) when 'array' then v -> ${part}::integer end from (select ${inner} as v) as list)`,
-    value,
-  )
+  const names = path.filter(part => typeof part === 'string')
+  if (names.length === path.length)
+    return names.reduce<Sql>((inner, name) => sql`${inner} -> ${name}::text`, value)
+  // For the operator the element 0 of a text or number is this value itself. For a strict path it is an error, which is null here.
+  const parts = path.map(part => (typeof part === 'string' ? `.${JSON.stringify(part)}` : `[${part}]`))
+  return sql`jsonb_path_query_first(${value}, ${`strict $${parts.join('')}`}::jsonpath, '{}', true)`
+}
+
+/** Name of the property that a condition compares with constants, if it reads nothing else and has no default; otherwise undefined. */
+function onlyPropertyOf(expr: JsonExpr): string | undefined {
+  if (!('left' in expr) && expr.kind !== 'VersionRequirement') return undefined
+  const names = new Set<string>()
+  const isPlain = (value: JsonExpr): boolean => {
+    if (value.kind === 'Literal' || value.kind === 'Ago') return true
+    if (value.kind === 'Get') return !value.default && isPlain(value.expr)
+    if (value.kind !== 'NamedValue' || value.default) return false
+    names.add(value.name)
+    return true
+  }
+  const [name, ...others] = partsOf(expr).every(([, part]) => isPlain(part)) ? names : []
+  return name === undefined || others.length > 0 || name === LABELS || fieldOf(name) !== undefined
+    ? undefined
+    : name
 }

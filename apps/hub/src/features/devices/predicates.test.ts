@@ -207,6 +207,69 @@ it('refuses a predicate with the place of each problem', async () => {
   })
 })
 
+it.each<[string, JsonExpr]>([
+  ['a path of 32 numbers', readPredicate(`list${'[0]'.repeat(32)} = 1`)],
+  ['lists of conditions 22 deep', nestedIn(22, { kind: 'NamedValue', name: 'list' })],
+  [
+    'long lists 3 deep',
+    nestedIn(3, { kind: 'Literal', value: Array.from({ length: 1_000 }, (_, at) => at) }),
+  ],
+  ['a list of 7,000 values', readPredicate(`list in [${'1,'.repeat(7_000)}1]`)],
+])(
+  'takes no longer for %s than for other predicates of its size',
+  { timeout: 10_000 },
+  async (_, predicate) => {
+    expect(await found(predicate, otherProjectId)).toEqual([])
+  },
+)
+
+/** Conditions that are one of a list, each of which is the value for the next. */
+function nestedIn(levels: number, right: JsonExpr): JsonExpr {
+  const left: JsonExpr = levels === 1 ? { kind: 'NamedValue', name: 'a' } : nestedIn(levels - 1, right)
+  return { kind: 'In', left, right }
+}
+
+const deep = (levels: number): unknown =>
+  levels === 0 ? { kind: 'NamedValue', name: 'a' } : { kind: 'Not', expr: deep(levels - 1) }
+
+it.each<[string, unknown, object]>([
+  ['nesting of 25 levels', deep(24), { path: expect.stringMatching(/^filter\.predicate(\.expr){24}$/) }],
+  ['1 MB of text', { kind: 'Literal', value: 'x'.repeat(1_000_000) }, { path: 'filter.predicate' }],
+  [
+    '1 MB of conditions',
+    { kind: 'Or', exprs: Array(30_000).fill(deep(0)) },
+    { path: 'filter.predicate.exprs' },
+  ],
+  ['an unknown kind', { kind: 'Eval', expr: deep(0) }, { path: 'filter.predicate.kind' }],
+  ['a value in place of an expression', { kind: 'Not', expr: 'a' }, { path: 'filter.predicate.expr' }],
+  [
+    'an unknown field',
+    { kind: 'NamedValue', name: 'dev.muster.device.nam' },
+    { message: expect.stringContaining('found the field "nam", expected one of name, ') },
+  ],
+  ['U+0000 in a name', { kind: 'NamedValue', name: 'a\0' }, { path: 'filter.predicate.name' }],
+  [
+    'U+0000 in a path',
+    { kind: 'Exists', expr: deep(0), path: ['a\0'] },
+    { path: expect.stringContaining('filter.predicate') },
+  ],
+  [
+    'an index beyond all lists',
+    { kind: 'Exists', expr: deep(0), path: [1e21] },
+    { path: expect.stringContaining('filter.predicate.path') },
+  ],
+  [
+    'what would take too long',
+    readPredicate(Array.from({ length: 66 }, (_, at) => `a contains "${at}"`).join(' or ')),
+    {
+      message:
+        'found a cost of 132 (2 for each property and label, 1 for each field, 8 more for each "satisfies"), expected at most 128',
+    },
+  ],
+])('refuses %s before anything is read', async (_, predicate, issue) => {
+  await expect(found(predicate as JsonExpr)).rejects.toMatchObject({ kind: 'Invalid', issues: [issue] })
+})
+
 it('D10: finds devices by requirements on their versions, also in a bulk action that goes on later', async () => {
   const versions = ['1.2.0', '1.10.0', '1.10.0-rc.1', 'v2.0.0', 'unknown', 7]
   const ids = new Map<string, unknown>()

@@ -25,7 +25,7 @@ export function useViewCounts(
       for (let at = 0; at < counted.length; at += MAX_COUNTED_FILTERS) {
         const portion = counted.slice(at, at + MAX_COUNTED_FILTERS)
         const filters = portion.map(({ conditions }) => conditions) as Filters
-        const query = actionQuery('projects_QueryDeviceCounts', { projectId, filters })
+        const query = actionQuery('projects_QueryDeviceCounts', { projectId, filters, mayBeKept: true })
         const answer = await queryClient.fetchQuery({ ...query, staleTime: FRESH_MS })
         for (const [index, { viewId }] of portion.entries()) counts.set(viewId, answer.counts[index] ?? null)
       }

@@ -15,6 +15,12 @@ export type QueryOptions = {
   timeout?: 'none'
 }
 
+/**
+ * Comment in a statement whose generic plan is good whatever its values are. Such a statement is prepared among those planned `by values` too.
+ * Only texts that the hub alone makes may have it, since each gets one of the names.
+ */
+export const HAS_ONE_PLAN = '/* one plan */'
+
 type Statement = { text: string; values?: unknown[]; name?: string } & QueryOptions
 
 /**
@@ -44,7 +50,7 @@ export class StatementNames {
   /** Returns the name of a statement whose text is run for the second time or later, and undefined for other statements. */
   nameOf({ text, values, plan }: Statement): string | undefined {
     // A text without values may hold several statements, which cannot be prepared.
-    if (!values?.length || plan === 'by values') return undefined
+    if (!values?.length || (plan === 'by values' && !text.includes(HAS_ONE_PLAN))) return undefined
     const known = this.#names.get(text)
     if (known) return known
     if (this.#seenOnce.has(text)) {
