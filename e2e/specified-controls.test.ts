@@ -133,6 +133,11 @@ const FORMS: Record<string, Opened> = {
     submit: 'Save Limits',
     values: { wrong: { 'Device limit': 'many' }, right: { 'Device limit': '20' } },
   },
+  'the labels of a deployment token': {
+    file: 'pages/projects/tokens/TokenLabelsDialog.tsx',
+    open: () => dialog(`${project}/tokens`, /^Change labels of/),
+    submit: 'Save Labels',
+  },
   'the name of a project': {
     file: 'pages/projects/ProjectSettingsPage.tsx',
     open: () => region(`${project}/settings`, 'Project'),
