@@ -45,7 +45,8 @@ export async function actionsOf(page: Page, url: string): Promise<ActionName[]> 
 
 /** The address of a page of `CONSOLE_PATHS`, with the ids of the populated hub. */
 export function urlOf(populated: PopulatedStage, path: string): string {
-  const { stage, organizationId, projectId, devices, repositoryId, packageId, versionId } = populated
+  const { stage, organizationId, projectId, devices, repositoryId, packageId, versionId, webhookId } =
+    populated
   const parameters = {
     '{$organization}': organizationId.replace('org_', ''),
     '{$repository}': repositoryId.replace('repo_', ''),
@@ -54,6 +55,7 @@ export function urlOf(populated: PopulatedStage, path: string): string {
     $repositoryId: repositoryId,
     $packageId: packageId,
     $versionId: versionId,
+    $webhookId: webhookId,
   }
   return Object.entries(parameters).reduce(
     (whole, [name, value]) => whole.replace(name, value),

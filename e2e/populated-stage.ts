@@ -28,6 +28,8 @@ export type PopulatedStage = AsyncDisposable & {
   versionId: string
   /** A public repository without packages, linked to the project. */
   publicRepositoryId: string
+  /** A webhook of the project that fails. */
+  webhookId: string
 }
 
 /**
@@ -36,14 +38,15 @@ export type PopulatedStage = AsyncDisposable & {
  */
 export async function openPopulatedStage(): Promise<PopulatedStage> {
   await using resources = new AsyncDisposableStack()
-  const stage = resources.use(await openStage())
+  const stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: 'webhooks:127.0.0.1' }))
   const admin = await stage.signedInPage()
   const organizationId = await organizationOf(admin)
   const { projects } = await invoke(admin, 'organizations_QueryProjects', { organizationId })
   const { projectId } = projects[0]!
-  const [devices, repositories] = await Promise.all([
+  const [devices, repositories, webhookId] = await Promise.all([
     addDevices(stage, admin, projectId, resources),
     addRepositories(admin, organizationId),
+    addFailingWebhook(stage, admin, { organizationId, projectId, name: 'Ticket system' }),
     addPeople(stage, admin, organizationId),
   ])
   await invoke(admin, 'projects_LinkRepository', { projectId, repositoryId: repositories.publicRepositoryId })
@@ -54,6 +57,7 @@ export async function openPopulatedStage(): Promise<PopulatedStage> {
     projectId,
     devices,
     ...repositories,
+    webhookId,
     [Symbol.asyncDispose]: () => kept.disposeAsync(),
   }
 }
@@ -160,6 +164,46 @@ async function addRepositories(admin: Page, organizationId: string) {
   })
   await invoke(admin, 'repositories_AddVersionAsset', { versionId, assetId, filename: 'image.raw' })
   return { repositoryId, packageId, versionId, publicRepositoryId: second.repositoryId }
+}
+
+type NewWebhook = { organizationId: string; projectId?: string; name: string }
+
+/**
+ * Creates a webhook that has failed for half an hour, with attempts for two messages. It sends nothing, because no message has its type. The hub
+ * must allow the address 127.0.0.1. Returns its id.
+ */
+export async function addFailingWebhook(
+  stage: Stage,
+  admin: Page,
+  { organizationId, projectId, name }: NewWebhook,
+): Promise<string> {
+  const made = await invoke(admin, 'webhooks_Create', {
+    organizationId,
+    ...(projectId && { projectId }),
+    name,
+    format: 'standard',
+    url: 'http://127.0.0.1:9/hook',
+    types: ['none.*'],
+  })
+  if (made.result !== 'Created') throw new Error(made.result)
+  const { webhookId } = made
+  await changeDatabase(
+    stage.hub,
+    `insert into webhook_attempt (webhook_id, message_id, attempt, type, attempted_at, took_ms, status, error, answer)
+     select '${webhookId}', message_id, attempt, type, now() - ago::interval, took_ms, status, error, answer
+       from (values
+         ('msg_20261121-0800-17czX8X1', 3, 'devices.Created', '1 min', 412, 502, null, '<html>bad gateway</html>'),
+         ('msg_20261121-0800-17czX8X1', 2, 'devices.Created', '20 min', 380, 502, null, '<html>bad gateway</html>'),
+         ('msg_20261121-0800-17czX8X1', 1, 'devices.Created', '30 min', 15003, null, 'No answer within 15 s.', null),
+         ('msg_20261121-0700-17czX8X2', 1, 'projects.NameChanged', '90 min', 96, 200, null, 'ok')
+       ) as a (message_id, attempt, type, ago, took_ms, status, error, answer)`,
+  )
+  await changeDatabase(
+    stage.hub,
+    `update webhook_queue set failures = 3, failing_since = now() - interval '30 min', last_attempt_at = now() - interval '1 min',
+            last_success_at = now() - interval '90 min', waiting = 1 where webhook_id = '${webhookId}'`,
+  )
+  return webhookId
 }
 
 /** Adds Mira as a member without a display name and with an open invitation, and starts the sign-up of Noa. */

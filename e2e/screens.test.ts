@@ -14,7 +14,7 @@ const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
   populated = resources.use(await openPopulatedStage())
-  const { organizationId, projectId, devices, repositoryId, packageId, versionId } = populated
+  const { organizationId, projectId, devices, repositoryId, packageId, versionId, webhookId } = populated
   parameters = {
     '{$organization}': organizationId.replace('org_', ''),
     '{$repository}': repositoryId.replace('repo_', ''),
@@ -23,6 +23,7 @@ beforeAll(async () => {
     $repositoryId: repositoryId,
     $packageId: packageId,
     $versionId: versionId,
+    $webhookId: webhookId,
   }
 })
 

@@ -5,6 +5,7 @@ import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
 import { firstToken } from './hub-child.ts'
 import { expectGoodScreen, failAction, invoke, openStage, organizationOf, type Stage } from './people.ts'
+import { addFailingWebhook } from './populated-stage.ts'
 
 let stage: Stage
 let page: Page
@@ -12,11 +13,12 @@ let device: FakeDevice
 let project: string
 let devicePath: string
 let repository: string
+let webhook: string
 let organization: string
 const resources = new AsyncDisposableStack()
 
 beforeAll(async () => {
-  stage = resources.use(await openStage())
+  stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: 'webhooks:127.0.0.1' }))
   device = resources.use(await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) }))
   page = await stage.signedInPage()
   const organizationId = await organizationOf(page)
@@ -26,6 +28,7 @@ beforeAll(async () => {
   devicePath = `${project}/devices/${device.deviceId}`
   const made = await invoke(page, 'repositories_Create', { organizationId, name: 'crane-images' })
   if (made.result === 'Created') repository = `${organization}/repositories/${made.repositoryId}`
+  webhook = `${organization}/settings/webhooks/${await addFailingWebhook(stage, page, { organizationId, name: 'Tickets' })}`
   await invoke(page, 'devices_SetProperty', { deviceId: device.deviceId, name: 'app.mode', value: 'auto' })
 })
 
@@ -130,6 +133,11 @@ const FORMS: Record<string, Opened> = {
     submit: 'Save Limits',
     values: { wrong: { 'Device limit': 'many' }, right: { 'Device limit': '20' } },
   },
+  'the labels of a deployment token': {
+    file: 'pages/projects/tokens/TokenLabelsDialog.tsx',
+    open: () => dialog(`${project}/tokens`, /^Change labels of/),
+    submit: 'Save Labels',
+  },
   'the name of a project': {
     file: 'pages/projects/ProjectSettingsPage.tsx',
     open: () => region(`${project}/settings`, 'Project'),
@@ -141,6 +149,24 @@ const FORMS: Record<string, Opened> = {
     open: () => region(`${organization}/settings/general`, 'Organization'),
     submit: 'Save',
     values: { wrong: { Name: ' ' }, right: { Name: 'Nordwind' } },
+  },
+  'a webhook': {
+    file: 'pages/webhooks/NewWebhookDialog.tsx',
+    open: () => dialog(`${organization}/settings/webhooks`, 'New Webhook'),
+    submit: 'Create Webhook',
+    values: { wrong: {}, right: { Name: 'Tickets', Address: 'https://tickets.example/hook' } },
+  },
+  'the settings of a webhook': {
+    file: 'pages/webhooks/ChangeWebhookDialog.tsx',
+    open: () => dialog(webhook, 'Change…'),
+    submit: 'Save Webhook',
+    values: { wrong: { Name: ' ' }, right: { Name: 'Tickets' } },
+  },
+  'failed messages of a webhook': {
+    file: 'pages/webhooks/ResendDialog.tsx',
+    open: () => dialog(webhook, 'Replay failed…'),
+    submit: 'Send Again',
+    values: { wrong: { 'Failed since': '' }, right: { 'Failed since': '2026-11-01T10:00' } },
   },
   'pinned properties': {
     file: 'pages/projects/PinForm.tsx',

@@ -35,11 +35,30 @@ const OF_INSTANCE = ['accounts', 'instance', 'audit']
 
 /** Table of the types of messages for docs/webhooks.md. */
 export function messageTypesMarkdown(events: readonly AuditEvent[]): string {
-  const rows = events
-    .filter(({ feature }) => !OF_INSTANCE.includes(feature))
-    .map(({ name, data }) => `| \`${name.replace('_', '.')}\` | ${fieldsOf(data).join(', ')} |`)
+  const rows = ofMessages(events).map(
+    ({ name, data }) => `| \`${typeOf(name)}\` | ${fieldsOf(data).join(', ')} |`,
+  )
   return ['| type | `data.data` |', '|---|---|', ...rows].join('\n')
 }
+
+/** Text of the console's list of the types of messages. */
+export function messageTypesText(events: readonly AuditEvent[]): string {
+  const types = ofMessages(events).map(({ name }) => `  '${typeOf(name)}',`)
+  return `// Written by \`npm run gen\` from the features of the hub.
+
+/** Types of messages that webhooks send. */
+export const MESSAGE_TYPES: readonly string[] = [
+${types.sort().join('\n')}
+]
+`
+}
+
+function ofMessages(events: readonly AuditEvent[]): AuditEvent[] {
+  return events.filter(({ feature }) => !OF_INSTANCE.includes(feature))
+}
+
+/** Type of the message of an event. */
+const typeOf = (name: string) => name.replace('_', '.')
 
 function eventsIn(file: string, text: string, otherSources: readonly string[]): AuditEvent[] {
   const [, body = ''] = /^const events = \{\n(.*?)^\}/ms.exec(text) ?? []

@@ -13,7 +13,13 @@ import { migrate } from '@muster/hub/database/migrate'
 import { limitsMarkdown } from '@muster/hub/limits'
 import { createLog } from '@muster/hub/log'
 import { metricsMarkdown } from '@muster/hub/metrics'
-import { type AuditEvent, auditEventsIn, auditEventsMarkdown, messageTypesMarkdown } from './audit-events.ts'
+import {
+  type AuditEvent,
+  auditEventsIn,
+  auditEventsMarkdown,
+  messageTypesMarkdown,
+  messageTypesText,
+} from './audit-events.ts'
 import { consoleTables } from './console-tables.ts'
 import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
@@ -45,6 +51,7 @@ async function generate(): Promise<void> {
   for (const [file, text] of Object.entries(await consoleTables(join(root, CONSOLE))))
     await put(`${CONSOLE}/${file}`, text)
   await put(`${CONSOLE}/api/app/required-members.ts`, formatted(requiredMembersText()))
+  await put(`${CONSOLE}/pages/webhooks/message-types.ts`, formatted(messageTypesText(events)))
   for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
     name.endsWith('.module.css'),
   ))

@@ -5,7 +5,12 @@ import { readLocalStorage, writeLocalStorage } from './lib/local-storage.ts'
 import { useSignedInUserId } from './session.ts'
 
 /** The organization whose projects, repositories and settings the top bar links to. */
-export type Organization = { organizationId: string; name: string }
+export type Organization = {
+  organizationId: string
+  name: string
+  /** Whether the user is an administrator of the organization. */
+  isAdmin?: boolean | undefined
+}
 
 const PREFIX = 'org_'
 const visited = externalStore<{ userId: string; organizationId: string } | undefined>(undefined)

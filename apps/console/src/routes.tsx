@@ -19,6 +19,7 @@ import { project, projectRoutes, projects } from './pages/projects/routes.ts'
 import { repositoriesRoutes, repository, repositoryRoutes } from './pages/repositories/routes.ts'
 import { signupRoutes } from './pages/signup/routes.ts'
 import { software } from './pages/software/routes.ts'
+import { webhookRoutes } from './pages/webhooks/routes.ts'
 import { authenticated, root } from './root-routes.ts'
 import { NotFound } from './ui/NotFound.tsx'
 import { PagePending } from './ui/PagePending.tsx'
@@ -45,7 +46,7 @@ const routeTree = root.addChildren([
       ]),
       ...repositoriesRoutes,
       repository.addChildren([...repositoryRoutes, repositoryLog]),
-      organizationSettings.addChildren([...organizationSettingsRoutes, organizationLog]),
+      organizationSettings.addChildren([...organizationSettingsRoutes, ...webhookRoutes, organizationLog]),
     ]),
   ]),
 ])

@@ -102,7 +102,12 @@ const AccountDetails = z.object({
 /** Output of `users_QueryOrganizations`. */
 const OrganizationsOfAccount = z.object({
   organizations: z.array(
-    z.object({ organizationId: OrganizationId, name: z.string(), requiresSubscription: z.boolean() }),
+    z.object({
+      organizationId: OrganizationId,
+      name: z.string(),
+      requiresSubscription: z.boolean(),
+      isAdmin: z.boolean().optional().describe('Whether the person is an administrator of the organization.'),
+    }),
   ),
 })
 

@@ -53,6 +53,8 @@ export const CONSOLE_PATHS: readonly string[] = [
   '/org_{$organization}/settings/members',
   '/org_{$organization}/settings/log',
   '/org_{$organization}/settings/general',
+  '/org_{$organization}/settings/webhooks',
+  '/org_{$organization}/settings/webhooks/$webhookId',
 ]
 
 const PATTERN = new RegExp(

@@ -6,18 +6,30 @@ import { Secret } from './Secret.tsx'
 
 type SecretDialogProps = {
   title: string
+  /** Name of the secret, for example "token". */
+  what?: string
   /** The secret. The caller keeps it in component state, never in the query cache. */
   token: string
-  /** Facts about the token, below the secret. */
+  /** Content above the secret, for example what happened before. */
+  lead?: ReactNode
+  /** Facts about the secret, below it. */
   facts?: ReactNode
   children?: ReactNode
   onClose: () => void
 }
 
 /**
- * Shows a new token once. Until the token has been copied, the first Escape or click outside of the dialog only shows a warning.
+ * Shows a new secret once. Until the secret has been copied, the first Escape or click outside of the dialog only shows a warning.
  */
-export function SecretDialog({ title, token, facts, children, onClose }: SecretDialogProps) {
+export function SecretDialog({
+  title,
+  what = 'token',
+  token,
+  lead,
+  facts,
+  children,
+  onClose,
+}: SecretDialogProps) {
   const [isCopied, setCopied] = useState(false)
   const [isWarned, setWarned] = useState(false)
 
@@ -29,12 +41,13 @@ export function SecretDialog({ title, token, facts, children, onClose }: SecretD
   return (
     <Dialog title={title} onClose={close}>
       <DialogBody>
-        <Alert tone="warn">Copy this token now. It cannot be viewed later.</Alert>
-        <Secret text={token} what="token" onCopied={() => setCopied(true)} />
+        {lead}
+        <Alert tone="warn">Copy this {what} now. It cannot be viewed later.</Alert>
+        <Secret text={token} what={what} onCopied={() => setCopied(true)} />
         {facts}
         {children}
         {isWarned && !isCopied && (
-          <Alert tone="bad">The token has not been copied. Close again to leave it.</Alert>
+          <Alert tone="bad">The {what} has not been copied. Close again to leave it.</Alert>
         )}
       </DialogBody>
       <DialogFoot>

@@ -131,8 +131,8 @@ describe('users_QueryOrganizations', () => {
     const { organizationId: first } = await user.invoke('organizations_Create', { name: 'Alpha' })
     expect(await user.invoke('users_QueryOrganizations', { userId: user.userId })).toEqual({
       organizations: [
-        { organizationId: first, name: 'Alpha', requiresSubscription: false },
-        { organizationId: second, name: 'Beta', requiresSubscription: false },
+        { organizationId: first, name: 'Alpha', requiresSubscription: false, isAdmin: true },
+        { organizationId: second, name: 'Beta', requiresSubscription: false, isAdmin: true },
       ],
     })
   })

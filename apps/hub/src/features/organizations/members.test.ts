@@ -53,7 +53,12 @@ describe('organizations_SetName', () => {
     await using console = await liveStream(hub, grace)
     expect(await ada.invoke('organizations_SetName', { organizationId, name: '  Harbour ' })).toEqual({})
     const { organizations } = await grace.invoke('users_QueryOrganizations', { userId: grace.userId })
-    expect(organizations).toContainEqual({ organizationId, name: 'Harbour', requiresSubscription: false })
+    expect(organizations).toContainEqual({
+      organizationId,
+      name: 'Harbour',
+      requiresSubscription: false,
+      isAdmin: false,
+    })
     expect(await auditEvents(hub)).toMatchObject([
       { event: 'organizations_NameChanged', data: { organizationId, name: 'Harbour' }, organizationId },
     ])

@@ -152,6 +152,7 @@ export class Deliverer implements AsyncDisposable {
         }
       }
       const results = await Promise.allSettled(Array.from({ length: MAX_OF_WEBHOOK }, work))
+      this.#options.live.changed({ topic: 'webhooks', organizationId: webhook.organization_id })
       const failed = results.find(({ status }) => status === 'rejected')
       if (failed) throw (failed as PromiseRejectedResult).reason
     }

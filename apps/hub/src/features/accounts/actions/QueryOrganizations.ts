@@ -10,6 +10,7 @@ export const users_QueryOrganizations = handler('users_QueryOrganizations', asyn
     .select(eb => [
       'o.organization_id as organizationId',
       'o.name',
+      'm.is_admin as isAdmin',
       // Newer clients require this field. It is always false, because Muster has no subscriptions (docs/api.md 2.1).
       eb.lit(false).as('requiresSubscription'),
     ])

@@ -1,0 +1,4 @@
+declare const styles: {
+  readonly types: string
+}
+export default styles
