@@ -31,7 +31,10 @@ const generated: string[] = []
 const mailed: string[] = []
 
 beforeAll(async () => {
-  hub = await testHub({ outboundAllow: ['127.0.0.0/8'], webhooksAllow: ['127.0.0.0/8'] }, captured.log)
+  hub = await testHub(
+    { outboundAllow: ['127.0.0.0/8'], webhooksAllow: ['127.0.0.0/8'], otlpAllow: ['127.0.0.0/8'] },
+    captured.log,
+  )
   root = await hub.user({ isAdmin: true })
   const s3 = await fakeS3({ secretAccessKey: secret() })
   const people = { member: root, instanceAdmin: root }
