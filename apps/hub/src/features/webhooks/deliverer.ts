@@ -102,14 +102,14 @@ export class Deliverer implements AsyncDisposable {
                    where (due_at <= now() and (claimed_until is null or claimed_until < now()) or claimed_until < now()) and held_at is null
                    order by due_at limit ${free} for update skip locked) d
            where q.webhook_id = d.webhook_id returning q.webhook_id as "webhookId"`.execute(this.#db)
-        for (const { webhookId } of rows)
-          this.#running.set(
-            webhookId,
-            this.#serve(webhookId).finally(() => {
-              this.#running.delete(webhookId)
-              if (!this.#stop.signal.aborted) this.wake()
-            }),
-          )
+        for (const { webhookId } of rows) {
+          const served = this.#serve(webhookId).finally(() => {
+            // Given back, the webhook may be served again before this runs.
+            if (this.#running.get(webhookId) === served) this.#running.delete(webhookId)
+            if (!this.#stop.signal.aborted) this.wake()
+          })
+          this.#running.set(webhookId, served)
+        }
       } catch (error) {
         this.#warn(error, 'webhooks that are due were not found')
         return
@@ -286,20 +286,18 @@ export class Deliverer implements AsyncDisposable {
   }
 
   async #giveBack(webhookId: string): Promise<void> {
-    // `least` ignores nulls, and sees a time that the dispatcher has set since the claim.
+    // `least` ignores nulls, and sees a time that the dispatcher has set since the claim. All is one statement, because this node may claim
+    // the webhook again at once.
     await sql`
       update webhook_queue q set claimed_by = null, claimed_until = null,
-             due_at = least(q.due_at, case when q.failures >= ${PROBE_AFTER}
-               then (select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.position limit 1)
-               else (select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.due_at limit 1)
-             end)
-       where q.webhook_id = ${webhookId} and q.claimed_by = ${this.#options.nodeId}
-         and exists (select from webhook w where w.webhook_id = q.webhook_id and w.is_enabled)`.execute(
-      this.#db,
-    )
-    await sql`
-      update webhook_queue set claimed_by = null, claimed_until = null, due_at = null
-       where webhook_id = ${webhookId} and claimed_by = ${this.#options.nodeId}`.execute(this.#db)
+             due_at = case
+               when not exists (select from webhook w where w.webhook_id = q.webhook_id and w.is_enabled) then null
+               when q.failures >= ${PROBE_AFTER} then least(q.due_at, (
+                 select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.position limit 1))
+               else least(q.due_at, (
+                 select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.due_at limit 1))
+             end
+       where q.webhook_id = ${webhookId} and q.claimed_by = ${this.#options.nodeId}`.execute(this.#db)
   }
 
   #warn(error: unknown, text: string): void {
