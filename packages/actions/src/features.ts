@@ -469,6 +469,7 @@ export type FeatureEvents = {
       endpoint?: string
       headerNames: string[]
     }
+    projects_ExportedEventsDropped: { projectId: string; webhookId: string; droppedCount: number }
     webhooks_Created: {
       organizationId: string
       projectId?: string

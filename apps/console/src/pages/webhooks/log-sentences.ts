@@ -13,6 +13,10 @@ export const webhookEvents = {
         ? 'set that events of {projectId} are sent to <endpoint> (OTLP)'
         : 'turned the export of events of {projectId} off (OTLP)',
   },
+  projects_ExportedEventsDropped: {
+    kind: 'project',
+    say: 'dropped events of {projectId} that the export (OTLP) could not keep, [droppedCount] since it was made',
+  },
   webhooks_Created: { kind: 'organization', say: 'made the webhook [name] to <address> in {organizationId}' },
   webhooks_Changed: {
     kind: 'organization',

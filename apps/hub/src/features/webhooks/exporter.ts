@@ -1,10 +1,12 @@
 import { newDatedId } from '@muster/actions'
 import { sql } from 'kysely'
+import { EXPORT_ROW } from '../../link/telemetry/device-events.ts'
 import type { Ingest } from '../../link/telemetry/ingest.ts'
-import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import type { Tx } from '../../platform/database/client/connection.ts'
 import { isConnectionError } from '../../platform/database/client/errors.ts'
 import type { LimitValues } from '../../platform/limits/limits.ts'
-import type { Logger } from '../../platform/runtime/log.ts'
+import { SYSTEM } from '../../platform/pipeline/caller.ts'
+import { type CommandParts, commandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import { PROBE_AFTER } from './delivery-state.ts'
 import { EXPORT_TYPE } from './exports.ts'
 
@@ -13,13 +15,14 @@ import { EXPORT_TYPE } from './exports.ts'
  * up to 5 s, and a change reaches other nodes within 5 s.
  */
 const EVERY_MS = 5_000
-/** Events of a message, and bytes of their bodies and attributes. In OTLP these take up to some ten times as many, and collectors take 20 MiB. */
-const MAX_EVENTS = 512
-const MAX_BYTES = 512 * 1024
-/** Rows of `event_export` that one transaction puts into messages. Each has the events of up to one batch of the ingest. */
+/** Rows of `event_export` that one transaction puts into messages. Each has up to as many events as a message. */
 const ROWS = 2_000
 
-type ExporterOptions = { db: Db; limits: LimitValues; log: Logger; ingest: Ingest }
+/** Pause in milliseconds between two entries of the log of a project about dropped events. */
+const REPORT_MS = 60 * 60 * 1000
+
+type ExporterOptions = CommandParts & { limits: LimitValues; ingest: Ingest }
+type Export = { webhookId: string; projectId: string; organizationId: string }
 
 /**
  * Makes messages out of new events of exported projects. The statement that stores an event also stores its key, and this node only
@@ -32,6 +35,8 @@ export class Exporter implements AsyncDisposable {
   #running: Promise<void> | undefined
   #isDue = false
   #isClosed = false
+  /** Monotonic times of the last report of dropped events, in milliseconds, by webhook. */
+  readonly #reportedMs = new Map<string, number>()
 
   constructor(options: ExporterOptions) {
     this.#options = options
@@ -58,8 +63,8 @@ export class Exporter implements AsyncDisposable {
       this.#isDue = false
       try {
         await this.#readProjects()
-        const { rows } = await sql<{ webhookId: string; projectId: string }>`
-          select w.webhook_id as "webhookId", w.project_id as "projectId" from webhook w
+        const { rows } = await sql<Export>`
+          select w.webhook_id as "webhookId", w.project_id as "projectId", w.organization_id as "organizationId" from webhook w
            where w.format = 'otlp' and w.is_enabled
              and exists (select from event_export e where e.project_id = w.project_id and e.message_id is null)`.execute(
           this.#options.db,
@@ -82,19 +87,34 @@ export class Exporter implements AsyncDisposable {
   }
 
   /** Resolves to the number of rows that were put into messages or dropped. */
-  async #makeMessages({ webhookId, projectId }: { webhookId: string; projectId: string }): Promise<number> {
-    const { db, limits, log } = this.#options
-    const { taken, dropped } = await db.transaction().execute(async tx => {
+  async #makeMessages(of: Export): Promise<number> {
+    const { db, limits } = this.#options
+    const { taken, dropped, droppedCount } = await db.transaction().execute(async tx => {
       const { rows: locks } = await sql<{ isFree: boolean }>`
         select pg_try_advisory_xact_lock(hashtext('muster.event-export')) as "isFree"`.execute(tx)
-      return locks[0]!.isFree
-        ? makeMessages(tx, { webhookId, projectId }, limits['project-export-waiting-events'])
-        : { taken: 0, dropped: 0 }
+      return locks[0]!.isFree ? makeMessages(tx, of, limits['project-export-waiting-events']) : NONE
     })
-    if (dropped > 0)
-      log.warn({ projectId, webhookId, dropped }, 'events were dropped, because too many wait for an export')
     if (taken > 0) this.#onMade()
+    if (dropped > 0) await this.#reportDropped(of, droppedCount)
     return taken
+  }
+
+  async #reportDropped(
+    { webhookId, projectId, organizationId }: Export,
+    droppedCount: number,
+  ): Promise<void> {
+    const nowMs = performance.now()
+    if (nowMs - (this.#reportedMs.get(webhookId) ?? -REPORT_MS) < REPORT_MS) return
+    for (const [id, atMs] of this.#reportedMs) if (nowMs - atMs >= REPORT_MS) this.#reportedMs.delete(id)
+    this.#reportedMs.set(webhookId, nowMs)
+    await commandTransaction(
+      async ({ events, changed }) => {
+        await events.emit('projects_ExportedEventsDropped', { projectId, webhookId, droppedCount })
+        changed('webhooks')
+      },
+      { caller: SYSTEM, scope: { organizationId, projectId } },
+      this.#options,
+    )
   }
 
   /** Stops, after the transaction in flight. */
@@ -105,24 +125,25 @@ export class Exporter implements AsyncDisposable {
   }
 }
 
-type Row = { id: number; count: number; bytes: number }
+type Row = { id: string; count: number; bytes: number; position: number }
+/** Numbers of rows that were read, of events that were dropped, and of events that the export has dropped since it was made. */
+type Made = { taken: number; dropped: number; droppedCount: number }
+const NONE: Made = { taken: 0, dropped: 0, droppedCount: 0 }
 
 /**
  * Puts the oldest new events of a project into messages. Beyond `maxWaiting` waiting events, further ones are counted as dropped. The caller
  * holds the lock of exporters, in an earlier statement.
  */
-async function makeMessages(
-  tx: Tx,
-  { webhookId, projectId }: { webhookId: string; projectId: string },
-  maxWaiting: number,
-): Promise<{ taken: number; dropped: number }> {
-  const { rows: queues } = await sql<{ waiting: number }>`
-    select waiting from webhook_queue where webhook_id = ${webhookId} for no key update`.execute(tx)
+async function makeMessages(tx: Tx, { webhookId, projectId }: Export, maxWaiting: number): Promise<Made> {
+  const { rows: queues } = await sql<{ waiting: number; dropped: number }>`
+    select waiting, dropped from webhook_queue where webhook_id = ${webhookId} for no key update`.execute(tx)
   const { rows } = await sql<Row>`
-    select export_id as id, cardinality(event_ids) as count, bytes from event_export
-     where project_id = ${projectId} and message_id is null order by export_id limit ${ROWS}`.execute(tx)
+    select export_id as id, cardinality(event_ids) as count, bytes, (extract(epoch from created_at) * 1000000)::bigint as position
+      from event_export where project_id = ${projectId} and message_id is null order by created_at limit ${ROWS}`.execute(
+    tx,
+  )
   const [queue] = queues
-  if (!queue || rows.length === 0) return { taken: 0, dropped: 0 }
+  if (!queue || rows.length === 0) return NONE
   let room = maxWaiting - queue.waiting
   let isFull = false
   const isKept = rows.map(({ count }) => {
@@ -139,33 +160,33 @@ async function makeMessages(
   await sql`
     with marked as (
       update event_export e set message_id = m.message_id
-        from unnest(${messages.flatMap(({ group }) => group.map(({ id }) => id))}::bigint[],
+        from unnest(${messages.flatMap(({ group }) => group.map(({ id }) => id))}::text[],
                     ${messages.flatMap(({ messageId, group }) => group.map(() => messageId))}::text[]) as m (export_id, message_id)
        where e.export_id = m.export_id),
-    gone as (delete from event_export where export_id = any (${gone.map(({ id }) => id)}::bigint[])),
+    gone as (delete from event_export where export_id = any (${gone.map(({ id }) => id)}::text[])),
     made as (
       insert into webhook_delivery (webhook_id, message_id, created_at, type, position, items)
       select ${webhookId}, m.message_id, now(), ${EXPORT_TYPE}, m.position, m.items
         from unnest(${messages.map(({ messageId }) => messageId)}::text[],
-                    ${messages.map(({ group }) => group.at(-1)!.id)}::bigint[],
+                    ${messages.map(({ group }) => group[0]!.position)}::bigint[],
                     ${messages.map(({ group }) => sumOf(group))}::integer[]) as m (message_id, position, items))
     update webhook_queue set waiting = waiting + ${added}, dropped = dropped + ${dropped},
            due_at = case when ${messages.length} = 0 then due_at when failures >= ${PROBE_AFTER} then coalesce(due_at, now())
                          else least(due_at, now()) end
      where webhook_id = ${webhookId}`.execute(tx)
-  return { taken: rows.length, dropped }
+  return { taken: rows.length, dropped, droppedCount: queue.dropped + dropped }
 }
 
 function sumOf(rows: readonly Row[]): number {
   return rows.reduce((sum, { count }) => sum + count, 0)
 }
 
-/** Groups rows for messages. A row with more than a message may have is one of its own. */
+/** Groups rows for messages. In OTLP the bytes of their events become up to some ten times as many; collectors take 20 MiB. */
 function grouped(rows: readonly Row[]): Row[][] {
   const groups: Row[][] = []
   let [count, bytes] = [Number.POSITIVE_INFINITY, 0]
   for (const row of rows) {
-    if (count + row.count > MAX_EVENTS || bytes + row.bytes > MAX_BYTES) {
+    if (count + row.count > EXPORT_ROW.events || bytes + row.bytes > EXPORT_ROW.bytes) {
       groups.push([])
       count = bytes = 0
     }

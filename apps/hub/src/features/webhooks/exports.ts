@@ -39,7 +39,7 @@ export async function readExport(
 ): Promise<{ logs: ResourceLogs[]; eventCount: number }> {
   const { rows: keys } = await sql<{ device_id: string; event_id: string; event_day: string }>`
     select k.device_id, k.event_id, k.event_day
-      from (select device_ids, event_ids, event_days from event_export where message_id = ${messageId} order by export_id) e,
+      from (select device_ids, event_ids, event_days from event_export where message_id = ${messageId}) e,
            unnest(e.device_ids, e.event_ids, e.event_days) as k (device_id, event_id, event_day)`.execute(db)
   if (keys.length === 0) return { logs: [], eventCount: 0 }
   const deviceIds = keys.map(key => key.device_id)

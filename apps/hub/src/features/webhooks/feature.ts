@@ -26,6 +26,10 @@ const events = {
     endpoint?: string
     headerNames: string[]
   }>({ ids: ['projectId'] }),
+  /** Written by the hub when events are not exported because too many wait, at most once an hour; `droppedCount` is that since the export was made. */
+  projects_ExportedEventsDropped: event<{ projectId: string; webhookId: string; droppedCount: number }>({
+    ids: ['projectId', 'webhookId'],
+  }),
   /** Written by `webhooks_Create`. `address` has no part that may be secret. */
   webhooks_Created: event<{
     organizationId: string

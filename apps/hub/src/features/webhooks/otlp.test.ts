@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { type ActionInput, MASKED_HEADER, newDatedId } from '@muster/actions'
+import { type ActionInput, actions, MASKED_HEADER, newDatedId } from '@muster/actions'
 import {
   auditEvents,
   connectDevice,
@@ -225,6 +227,12 @@ describe('an export of events', () => {
       })
     }
     expect(await detailsOf(exported)).toMatchObject({ waitingCount: 1_000, droppedCount: 200 })
+    const { projectId, webhookId } = exported
+    const dropped = await until('it is said', async () => {
+      const events = await auditEvents(hub, 'projects_ExportedEventsDropped')
+      return events.find(one => one.projectId === projectId)
+    })
+    expect(dropped.data).toEqual({ projectId, webhookId, droppedCount: 200 })
   })
 
   it('does not send a batch again that is bad, counts what was rejected, and sends it when a person asks', async () => {
@@ -534,6 +542,17 @@ describe('OTLP', () => {
       'https://a/otlp/v1/logs',
       'https://a/x/v1/logs',
     ])
+  })
+
+  it('has settings as docs/webhooks.md shows them', async () => {
+    const text = await readFile(join(import.meta.dirname, '../../../../../docs/webhooks.md'), 'utf8')
+    const [, example] = /```json\n(\{"enabled".*\})\n```/.exec(text)!
+    const config = JSON.parse(example!.replace('…', 'abc')) as unknown
+    expect(
+      actions.projects_SetOtlpConfig.input.parse({ projectId: `p_${'1'.repeat(22)}`, config }),
+    ).toMatchObject({
+      config: { endpoint: 'https://collector.example:4318' },
+    })
   })
 
   it('keeps numbers exactly or as texts, and leaves out times that it cannot have', () => {

@@ -80,11 +80,17 @@ const INSERT_INPUT = `
     on conflict do nothing`
 const INSERT_ODD_EVENTS = { name: 'ingest-odd-events', text: `${ODD_INPUT} ${INSERT_INPUT}` }
 
+/** Events of a row of `event_export`, and bytes of their bodies and attributes, at most. An event more may exceed the bytes. */
+export const EXPORT_ROW = { events: 512, bytes: 256 * 1024 }
+
 /** The other part of a statement that stores events of projects whose events are exported: keeps the keys of the new ones for the export. */
 const EXPORT = `
     insert into event_export (project_id, device_ids, event_ids, event_days, bytes)
-    select d.project_id, array_agg(s.device_id), array_agg(s.event_id), array_agg(s.event_day::text), sum(s.bytes)
-      from stored s join device d using (device_id) group by d.project_id`
+    select project_id, array_agg(device_id), array_agg(event_id), array_agg(event_day::text), sum(bytes)
+      from (select d.project_id, s.*, row_number() over kept - 1 as nth, sum(s.bytes) over kept as total
+              from stored s join device d using (device_id)
+            window kept as (partition by d.project_id rows unbounded preceding)) s
+     group by project_id, nth / ${EXPORT_ROW.events}, total / ${EXPORT_ROW.bytes}`
 const RETURNING =
   'returning device_id, event_id, event_day, octet_length(body::text) + octet_length(attributes::text) as bytes'
 

@@ -372,13 +372,14 @@ type DeviceViewRow = {
 }
 
 type EventExportRow = {
-  export_id: number
+  export_id: Generated<string>
   project_id: string
   message_id: string | null
   device_ids: string[]
   event_ids: string[]
   event_days: string[]
   bytes: number
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
 }
 
 type EventRateRow = {

@@ -9,18 +9,19 @@ create unique index webhook_export on webhook (project_id) where format = 'otlp'
 alter table webhook_delivery add column items integer not null default 1;
 
 -- Keys of events that an export has not sent. The statement that stores the events of such a project inserts them, so that no event is missed and
--- none is exported twice. A batch of the ingest gives one row for each project. `message_id` is null until the row is part of a message.
--- Rows of delivered messages are deleted. There are no foreign keys: events may be deleted while they wait.
+-- none is exported twice. A row has up to 512 events of a project and a batch of the ingest. `message_id` is null until the row is part of a
+-- message. Rows of delivered messages are deleted. There are no foreign keys: events may be deleted while they wait.
 create table event_export (
-  export_id bigint generated always as identity primary key,
+  export_id text primary key default gen_random_uuid()::text,
   project_id text not null,
   message_id text,
   device_ids text[] not null,
   event_ids text[] not null,
   event_days text[] not null,
-  bytes integer not null
+  bytes integer not null,
+  created_at timestamptz not null default now()
 );
-create index event_export_new on event_export (project_id, export_id) where message_id is null;
+create index event_export_new on event_export (project_id, created_at) where message_id is null;
 create index event_export_message on event_export (message_id) where message_id is not null;
 
 -- As in 0048, but an export needs no messages of the outbox.
