@@ -66,6 +66,8 @@ describe('usage', () => {
     [['forward', 'd', '80'], 'Expected LOCAL:REMOTE'],
     [['forward', 'd', '80:0'], 'Expected LOCAL:REMOTE'],
     [['assets', 'upload', 'r', 'file', '--parallel', '0'], 'Expected a whole number from 1 to 16'],
+    [['projects', 'otlp', 'set', 'p'], 'Expected either the JSON or --file'],
+    [['projects', 'otlp', 'set', 'p', '[]'], 'Expected a JSON object'],
     [['webhooks', 'create', 'o', 'n'], "required option '--url <url>' not specified"],
     [['webhooks', 'replay', 'w'], 'Expected either a message id or --failed-since'],
     [['webhooks', 'start', 'w', 'all'], 'Allowed choices are send, drop'],

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
@@ -11,7 +11,7 @@ let fleet: Awaited<ReturnType<TestHub['fleet']>>
 let cli: Muster
 
 beforeAll(async () => {
-  hub = await testHub({ webhooksAllow: ['127.0.0.0/8'] })
+  hub = await testHub({ webhooksAllow: ['127.0.0.0/8'], otlpAllow: ['127.0.0.0/8'] })
   fleet = await hub.fleet()
   cli = await muster({ MUSTER_HUB: hub.url, MUSTER_TOKEN: await hub.userToken(fleet.owner) })
 })
@@ -130,4 +130,24 @@ it('makes, tests, replays and deletes a webhook', async () => {
   expect((await cli.run(['webhooks', 'start', webhookId, 'send'])).out).toBe('Started.\n')
   expect((await cli.run(['webhooks', 'delete', webhookId])).out).toBe('Deleted.\n')
   server.close()
+})
+
+it('sets and shows the export of the events of a project', async () => {
+  const config = { enabled: true, endpoint: 'http://127.0.0.1:9', headers: { 'x-key': 'very secret' } }
+  const file = join(cli.folder, 'otlp.json')
+  await writeFile(file, JSON.stringify(config))
+  const { projectId, organizationId } = fleet
+  expect(await cli.run(['projects', 'otlp', 'set', projectId, '--file', file])).toMatchObject({
+    code: 0,
+    out: 'Changed.\n',
+  })
+  const shown = await cli.json<typeof config>('projects', 'otlp', 'get', projectId)
+  expect(shown).toEqual({ ...config, headers: { 'x-key': '********' } })
+  const changed = JSON.stringify({ ...shown, enabled: false })
+  expect((await cli.run(['projects', 'otlp', 'set', projectId, changed])).out).toBe('Changed.\n')
+  expect(await cli.json('webhooks', 'list', organizationId)).toMatchObject([{ format: 'otlp', state: 'Off' }])
+  expect(await cli.run(['projects', 'otlp', 'set', projectId, '{"enabled": true}'])).toMatchObject({
+    code: 1,
+    err: expect.stringContaining('headers'),
+  })
 })

@@ -79,6 +79,29 @@ it('stores the events of a call with one statement, and those of many devices wi
   expect(inserts(atOnce)).toBeLessThanOrEqual(devices.length / 4)
 })
 
+it('stores events with one statement beside an export of another project, and those of the export too', async () => {
+  const [exported, other] = [await hub.fleet(), await hub.fleet()]
+  const { owner, projectId } = exported
+  const config = { enabled: true, endpoint: 'https://203.0.114.7', headers: {} }
+  await owner.invoke('projects_SetOtlpConfig', { projectId, config })
+  await until('the node knows it', () => hub.services.ingest.exportsEventsOf(projectId))
+  for (const [{ token }, keeps] of [
+    [exported, true],
+    [other, false],
+  ] as const) {
+    await using device = await connectDevice({ url: hub.url, token })
+    const { deviceId, invoke } = device
+    const sent = await sentDuring(() =>
+      invoke('devices_PublishEvents', { deviceId, events: Array.from({ length: 20 }, newEvent) }),
+    )
+    const inserts = sent.filter(({ text }) => text.includes('insert into device_event'))
+    expect(inserts).toHaveLength(1)
+    expect(inserts[0]!.text.includes('event_export')).toBe(keeps)
+    if (!keeps) expect(sent.filter(({ text }) => text.includes('event_export'))).toHaveLength(0)
+  }
+  await owner.invoke('projects_SetOtlpConfig', { projectId, config: { enabled: false, headers: {} } })
+})
+
 it('ends a connection by its keys, and does not read all that are open', async () => {
   const { token } = await hub.fleet()
   const device = await connectDevice({ url: hub.url, token })

@@ -338,6 +338,7 @@ export async function createHub(config: Config, plainLog: Logger): Promise<Hub> 
     secretBox,
     outbound: {
       webhooks: new GuardedHttpClient(config.webhooksAllow, { denied: config.outboundDeny, needsTls: true }),
+      otlp: new GuardedHttpClient(config.otlpAllow, { denied: config.outboundDeny, needsTls: true }),
     },
     signup: config.signup,
     retention: { eventDays: config.eventRetentionDays, auditDays: config.auditRetentionDays },

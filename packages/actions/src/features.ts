@@ -201,6 +201,7 @@ export type FeatureActions = {
     | 'webhooks_Delete'
     | 'webhooks_GetDetails'
     | 'events_GetFeed'
+    | 'projects_GetOtlpConfig'
     | 'webhooks_Query'
     | 'webhooks_QueryAttempts'
     | 'events_Query'
@@ -209,6 +210,7 @@ export type FeatureActions = {
     | 'webhooks_ResetSecret'
     | 'webhooks_Set'
     | 'events_SetFeed'
+    | 'projects_SetOtlpConfig'
     | 'webhooks_StartDelivery'
     | 'webhooks_Test'
 }
@@ -461,6 +463,13 @@ export type FeatureEvents = {
   }
   webhooks: {
     events_FeedChanged: { organizationId: string; isOn: boolean }
+    projects_OtlpConfigChanged: {
+      projectId: string
+      enabled: boolean
+      endpoint?: string
+      headerNames: string[]
+    }
+    projects_ExportedEventsDropped: { projectId: string; webhookId: string; droppedCount: number }
     webhooks_Created: {
       organizationId: string
       projectId?: string

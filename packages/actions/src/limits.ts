@@ -102,6 +102,11 @@ export const MAX_ADDRESS_LENGTH = 2048
 export const MAX_TEMPLATE_LENGTH = 20 * 1024
 /** Hours for which the former secret of a webhook signs too after a change. */
 export const FORMER_SECRET_HOURS = 24
+/** Maximum number of headers of an export of events, and their length together, in characters. */
+export const MAX_EXPORT_HEADERS = 32
+export const MAX_EXPORT_HEADERS_LENGTH = 8 * 1024
+/** Stands for the value of a header that is not shown. A change that has it keeps the stored value. */
+export const MASKED_HEADER = '********'
 /** Maximum number of types of messages that a webhook or a reader of the feed of events names. */
 export const MAX_EVENT_TYPES = 100
 /** Maximum number of events in one answer of the feed of events. */

@@ -11,8 +11,11 @@ import {
 } from './define.ts'
 import { MessageId, OrganizationId, ProjectId, WebhookId } from './ids.ts'
 import {
+  MASKED_HEADER,
   MAX_ADDRESS_LENGTH,
   MAX_EVENT_TYPES,
+  MAX_EXPORT_HEADERS,
+  MAX_EXPORT_HEADERS_LENGTH,
   MAX_FEED_PAGE,
   MAX_FEED_WAIT_SECS,
   MAX_TEMPLATE_LENGTH,
@@ -34,21 +37,59 @@ const Message = z.object({
   data: z.record(z.string(), z.unknown()).describe('The audit event, without address and browser.'),
 })
 
+const FORMATS = ['standard', 'slack', 'teams', 'matrix', 'ntfy', 'pagerduty', 'custom'] as const
 /** Forms in which a webhook sends messages. */
-export const WebhookFormat = z.enum(['standard', 'slack', 'teams', 'matrix', 'ntfy', 'pagerduty', 'custom'])
+export const WebhookFormat = z.enum(FORMATS)
 
 const Address = secret(
-  text(MAX_ADDRESS_LENGTH).refine(value => {
-    const url = URL.parse(value)
-    return (
-      url !== null &&
-      /^https?:$/.test(url.protocol) &&
-      url.username === '' &&
-      url.password === '' &&
-      url.hash === ''
-    )
-  }, 'expected an https:// URL without user, password and fragment'),
+  text(MAX_ADDRESS_LENGTH).refine(
+    value => isAddress(value),
+    'expected an https:// URL without user, password and fragment',
+  ),
 )
+const Endpoint = text(MAX_ADDRESS_LENGTH)
+  .min(1)
+  .refine(
+    value => isAddress(value) && !value.includes('?'),
+    'expected an https:// URL without user, password, query and fragment: secrets belong into headers',
+  )
+
+function isAddress(text: string): boolean {
+  const url = URL.parse(text)
+  return (
+    url !== null &&
+    /^https?:$/.test(url.protocol) &&
+    url.username === '' &&
+    url.password === '' &&
+    url.hash === ''
+  )
+}
+
+/** Headers that the hub sets itself, or that end at the next hop. */
+const OWN_HEADERS =
+  /^(connection|content-.*|expect|host|keep-alive|te|trailer|transfer-encoding|upgrade|user-agent)$/i
+const HeaderName = text(128)
+  .regex(/^[\w!#$%&'*+.^`|~-]+$/, 'expected the name of an HTTP header')
+  .refine(name => !OWN_HEADERS.test(name), 'found a header that the hub sets itself')
+const HeaderValue = text(MAX_EXPORT_HEADERS_LENGTH / 2).regex(
+  /^[!-~]([ -~]*[!-~])?$/,
+  'expected ASCII characters without blanks around them',
+)
+const Headers = z
+  .record(HeaderName, secret(HeaderValue))
+  .refine(
+    headers => Object.keys(headers).length <= MAX_EXPORT_HEADERS,
+    `expected at most ${MAX_EXPORT_HEADERS} headers`,
+  )
+  .refine(
+    headers => Object.entries(headers).flat().join('').length <= MAX_EXPORT_HEADERS_LENGTH,
+    `expected at most ${MAX_EXPORT_HEADERS_LENGTH} characters in names and values together`,
+  )
+  .refine(headers => {
+    const names = Object.keys(headers).map(name => name.toLowerCase())
+    return new Set(names).size === names.length
+  }, 'found a header twice: upper and lower case are the same')
+
 const Credential = secret(
   text(1024).regex(/^[!-~]([ -~]*[!-~])?$/, 'expected ASCII characters without blanks around them'),
 )
@@ -84,7 +125,9 @@ const Webhook = z.object({
   organizationId: OrganizationId,
   projectId: ProjectId.optional().describe('Missing: messages of all projects.'),
   name: z.string(),
-  format: WebhookFormat,
+  format: z
+    .enum([...FORMATS, 'otlp'])
+    .describe('`otlp`: the export of the events of devices of a project (`projects_SetOtlpConfig`).'),
   address: z.string().describe('Address without the parts that may be secret.'),
   room: z.string().optional(),
   template: z.string().optional(),
@@ -96,8 +139,12 @@ const Webhook = z.object({
     .enum(['Gone', 'NoSuccess'])
     .optional()
     .describe('Why the hub turned it off: the receiver answered 410, or not with 2xx for five days.'),
-  waitingCount: z.int().describe('Messages that wait.'),
-  droppedCount: z.int().describe('Messages that were not kept for it, because too many waited.'),
+  waitingCount: z.int().describe('Messages that wait; for `otlp` events of devices.'),
+  droppedCount: z
+    .int()
+    .describe(
+      'Messages that were not kept for it, because too many waited. For `otlp` events of devices; also those that the collector refused for good, or that were deleted before they could be sent.',
+    ),
   failingSince: Timestamp.optional(),
   turnsOffAt: Timestamp.optional().describe('When the hub turns it off if no attempt succeeds.'),
   nextAttemptAt: Timestamp.optional(),
@@ -237,6 +284,38 @@ export const webhooks = {
     output: Empty,
     permission: { can: 'webhook.manage', on: 'webhook', id: 'webhookId' },
     audit: ['webhookId', 'waiting'],
+  }),
+  projects_GetOtlpConfig: query({
+    summary: 'Where the events of the devices of a project are sent as OTLP log records.',
+    input: z.object({ projectId: ProjectId }),
+    output: z.object({
+      config: z.object({
+        enabled: z.boolean(),
+        endpoint: z.string().optional(),
+        headers: z
+          .record(z.string(), z.string())
+          .describe(`Names of the headers, each with \`${MASKED_HEADER}\` for its value.`),
+      }),
+    }),
+    permission: { can: 'view', on: 'project', id: 'projectId' },
+  }),
+  projects_SetOtlpConfig: command({
+    summary: 'Sets where the events of the devices of a project are sent as OTLP log records.',
+    input: z.object({
+      projectId: ProjectId,
+      config: z.object({
+        enabled: z.boolean(),
+        endpoint: optional(Endpoint).describe(
+          'Base address of a collector with OTLP/HTTP. `/v1/logs` is appended, unless it ends so. Missing: what is stored is deleted.',
+        ),
+        headers: Headers.describe(
+          `Headers of each request. The value \`${MASKED_HEADER}\` keeps the stored one, for the same host.`,
+        ),
+      }),
+    }),
+    output: Empty,
+    permission: { can: 'webhook.manage', on: 'project', id: 'projectId' },
+    audit: ['projectId'],
   }),
   events_Query: query({
     summary: 'Events of an organization, oldest first, for programs that follow them; may wait for the next.',

@@ -108,6 +108,18 @@ export const webhookRows: Rows<typeof webhooks> = {
     may,
   },
   webhooks_StartDelivery: { input: async world => ({ ...(await ofWebhook(world)), waiting: 'Drop' }), may },
+  projects_GetOtlpConfig: { input: ({ projectId }) => ({ projectId }), may: READERS },
+  projects_SetOtlpConfig: {
+    input: async ({ projectId }) => ({
+      projectId,
+      config: { enabled: false, endpoint: await receiverUrl(), headers: {} },
+    }),
+    may,
+    audited: async ({ projectId, plant }) => ({
+      projectId,
+      config: { enabled: true, endpoint: await receiverUrl(), headers: { 'x-key': plant() } },
+    }),
+  },
   events_Query: {
     input: async world => ({
       organizationId: await feedOn(world),

@@ -1,13 +1,16 @@
+import { readFile } from 'node:fs/promises'
+import { type ActionInput, MASKED_HEADER } from '@muster/actions/client'
 import { type JsonExpr, printPredicate } from '@muster/predicates'
-import type { Command } from 'commander'
-import { boolean, labelToSet, predicate } from '../arguments.ts'
+import { Argument, type Command, InvalidArgumentError } from 'commander'
+import { boolean, jsonObject, labelToSet, predicate } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
+import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
 import { savedView } from '../saved-view.ts'
 import { addDeviceList } from './device-lists.ts'
 
-/** Adds `muster projects`: projects, their devices, linked repositories and deployment tokens. */
+/** Adds `muster projects`: projects, their devices, exports, linked repositories and deployment tokens. */
 export function addProjectCommands(program: Command, context: CommandContext): void {
   const { invoke, print, printTable } = context
   const group = program
@@ -91,6 +94,39 @@ export function addProjectCommands(program: Command, context: CommandContext): v
       print(command, await invoke(command, 'views_Delete', { projectId, viewId }), 'Deleted.')
     })
 
+  const otlp = group.command('otlp').description('export of the events of a project to an OTLP collector')
+  otlp
+    .command('get <project>')
+    .description('show where events are sent, without values of headers')
+    .action(async (projectId: string, _: object, command: Command) => {
+      const { config } = await invoke(command, 'projects_GetOtlpConfig', { projectId })
+      print(command, config)
+    })
+  otlp
+    .command('set <project>')
+    .addArgument(new Argument('[config]', 'the JSON').argParser(jsonObject))
+    .description(
+      `set where events are sent, for administrators of the organization: JSON such as {"enabled": true, "endpoint": "https://collector.example:4318", "headers": {}}; the value ${MASKED_HEADER} keeps a header`,
+    )
+    .option(
+      '--file <file>',
+      'file with the JSON, such as /dev/stdin; secrets in arguments are seen by others',
+    )
+    .action(
+      async (
+        projectId: string,
+        given: Record<string, unknown> | undefined,
+        { file }: { file?: string },
+        command: Command,
+      ) => {
+        if ((given === undefined) === (file === undefined))
+          throw new CliError('Expected either the JSON or --file.', { exitCode: 2 })
+        const config = given ?? objectIn(await readFile(file!, 'utf8'))
+        const input = { projectId, config: config as ActionInput<'projects_SetOtlpConfig'>['config'] }
+        print(command, await invoke(command, 'projects_SetOtlpConfig', input), 'Changed.')
+      },
+    )
+
   const repositories = group
     .command('repositories')
     .description('repositories that the devices of a project may read')
@@ -173,4 +209,13 @@ export function addProjectCommands(program: Command, context: CommandContext): v
         'Changed.',
       )
     })
+}
+
+/** The JSON object that a file holds. Throws `CliError` for other contents. */
+function objectIn(text: string): Record<string, unknown> {
+  try {
+    return jsonObject(text)
+  } catch (error) {
+    throw error instanceof InvalidArgumentError ? new CliError(error.message, { exitCode: 2 }) : error
+  }
 }

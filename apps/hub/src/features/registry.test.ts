@@ -171,6 +171,7 @@ beforeAll(async () => {
   const loopback = {
     outboundAllow: ['127.0.0.0/8'],
     webhooksAllow: ['127.0.0.0/8'],
+    otlpAllow: ['127.0.0.0/8'],
   }
   const hub = await testHub({ limits: roomy, ...settings, ...loopback }, captured.log)
   const instanceOwn = await hub.pool.query<{ id: string }>(

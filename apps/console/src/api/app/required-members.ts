@@ -102,6 +102,7 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
   webhooks_GetDetails:
     '{webhookId organizationId name format address types?[] state waitingCount droppedCount createdAt changedAt attemptCount successCount}',
   webhooks_QueryAttempts: '{attempts[isSuccess tookMs messageId type attempt attemptedAt]}',
+  projects_GetOtlpConfig: '{config{enabled headers}}',
   events_Query: '{events[messageId type timestamp position data cursor] cursor}',
   events_GetFeed: '{isOn}',
   instance_GetStatistics: '{users projects devices}',

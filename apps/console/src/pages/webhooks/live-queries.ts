@@ -5,4 +5,5 @@ export const webhookQueries = {
   webhooks_Query: { webhooks: 'organizationId' },
   webhooks_GetDetails: { webhooks: null },
   webhooks_QueryAttempts: { webhooks: null },
+  projects_GetOtlpConfig: { webhooks: null },
 } satisfies LiveQueries<'webhooks'>

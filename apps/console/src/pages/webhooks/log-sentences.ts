@@ -6,6 +6,17 @@ export const webhookEvents = {
     kind: 'organization',
     say: ({ data: { isOn } }) => `turned the feed of events of {organizationId} ${isOn ? 'on' : 'off'}`,
   },
+  projects_OtlpConfigChanged: {
+    kind: 'project',
+    say: ({ data: { enabled } }) =>
+      enabled
+        ? 'set that events of {projectId} are sent to <endpoint> (OTLP)'
+        : 'turned the export of events of {projectId} off (OTLP)',
+  },
+  projects_ExportedEventsDropped: {
+    kind: 'project',
+    say: 'dropped events of {projectId} that the export (OTLP) could not keep, [droppedCount] since it was made',
+  },
   webhooks_Created: { kind: 'organization', say: 'made the webhook [name] to <address> in {organizationId}' },
   webhooks_Changed: {
     kind: 'organization',
@@ -43,6 +54,7 @@ export const webhookEvents = {
 /** Phrases for the logged actions on webhooks and the feed of events. */
 export const webhookActions = {
   events_SetFeed: { kind: 'organization', say: 'turn the feed of events of {organizationId} on or off' },
+  projects_SetOtlpConfig: { kind: 'project', say: 'change the export of events of {projectId} (OTLP)' },
   webhooks_Create: { kind: 'organization', say: 'make the webhook [name] in {organizationId}' },
   webhooks_Set: { kind: 'organization', say: 'change the webhook [name]' },
   webhooks_Delete: { kind: 'organization', say: 'delete a webhook' },

@@ -7,7 +7,9 @@ import { SYSTEM } from '../../platform/pipeline/caller.ts'
 import { type CommandParts, commandTransaction } from '../../platform/pipeline/command-transaction.ts'
 import type { SecretBox } from '../../platform/storage/secret-box.ts'
 import { OFF_AFTER_DAYS, PROBE_AFTER, pauseAfter } from './delivery-state.ts'
+import { readExport } from './exports.ts'
 import { MESSAGE_COLUMNS, type MessageRow, messageOf } from './messages.ts'
+import { rejectedCount } from './otlp.ts'
 import type { Outcome, Sender } from './sender.ts'
 import { type OpenTarget, openTarget, readWebhook } from './webhook-rows.ts'
 
@@ -31,7 +33,17 @@ const RENEW_MS = 10_000
 /** Administrators that are mailed when a webhook is turned off. */
 const MAX_MAILS = 20
 
-type Waiting = MessageRow & { tries: number; attempts: number; kept_type: string }
+/** Answers of a collector by which a batch is bad and not to be sent again: neither its address nor its headers are to blame. */
+const BAD_BATCH = new Set([400, 413, 422])
+
+type Waiting = MessageRow & { tries: number; attempts: number; kept_type: string; items: number }
+/** A webhook as a turn has read it. */
+type Served = { webhookId: string; organizationId: string; failures: number; target: OpenTarget | undefined }
+/**
+ * Result of an attempt. `isOver` means that further attempts are of no use, `isUnsent` that the receiver had no part in it. `lost` counts
+ * events that the collector will never have.
+ */
+type Attempted = Outcome & { isOver?: boolean; isUnsent?: boolean; lost?: number }
 type Off = 'Gone' | 'NoSuccess'
 
 type DelivererOptions = CommandParts & { sender: Sender; secretBox: SecretBox; nodeId: string }
@@ -90,14 +102,14 @@ export class Deliverer implements AsyncDisposable {
                    where (due_at <= now() and (claimed_until is null or claimed_until < now()) or claimed_until < now()) and held_at is null
                    order by due_at limit ${free} for update skip locked) d
            where q.webhook_id = d.webhook_id returning q.webhook_id as "webhookId"`.execute(this.#db)
-        for (const { webhookId } of rows)
-          this.#running.set(
-            webhookId,
-            this.#serve(webhookId).finally(() => {
-              this.#running.delete(webhookId)
-              if (!this.#stop.signal.aborted) this.wake()
-            }),
-          )
+        for (const { webhookId } of rows) {
+          const served = this.#serve(webhookId).finally(() => {
+            // Given back, the webhook may be served again before this runs.
+            if (this.#running.get(webhookId) === served) this.#running.delete(webhookId)
+            if (!this.#stop.signal.aborted) this.wake()
+          })
+          this.#running.set(webhookId, served)
+        }
       } catch (error) {
         this.#warn(error, 'webhooks that are due were not found')
         return
@@ -134,7 +146,12 @@ export class Deliverer implements AsyncDisposable {
       this.#stop.signal.throwIfAborted()
       const webhook = await readWebhook(this.#db, webhookId)
       if (!webhook?.is_enabled || webhook.held_at !== null) return
-      const target = openTarget(this.#options.secretBox, webhook)
+      const served: Served = {
+        webhookId,
+        organizationId: webhook.organization_id,
+        failures: webhook.failures,
+        target: openTarget(this.#options.secretBox, webhook),
+      }
       const page = await this.#readPage(webhookId, webhook.failures >= PROBE_AFTER)
       if (page.length === 0) return
       const queue = page.values()
@@ -142,7 +159,7 @@ export class Deliverer implements AsyncDisposable {
       const work = async (): Promise<void> => {
         for (const waiting of queue) {
           if (!mayGoOn || this.#stop.signal.aborted) return
-          const { failures, off } = await this.#attempt(webhookId, webhook.organization_id, target, waiting)
+          const { failures, off } = await this.#attempt(served, waiting)
           // After the fifth failure in a row, the other messages keep their attempts.
           if (failures >= PROBE_AFTER) mayGoOn = false
           if (off) {
@@ -166,43 +183,24 @@ export class Deliverer implements AsyncDisposable {
       : sql`select * from webhook_delivery where webhook_id = ${webhookId} and state = 'Waiting' and due_at <= now()
              order by due_at, position limit ${PAGE}`
     const { rows } = await sql<Waiting>`
-      select ${MESSAGE_COLUMNS}, d.message_id, d.tries, d.attempts, d.type as kept_type
+      select ${MESSAGE_COLUMNS}, d.message_id, d.tries, d.attempts, d.items, d.type as kept_type
         from (${found}) d left join outbox o on o.created_at = d.created_at and o.message_id = d.message_id
        order by d.due_at, d.position`.execute(this.#db)
     return rows
   }
 
-  async #attempt(
-    webhookId: string,
-    organizationId: string,
-    target: OpenTarget | undefined,
-    waiting: Waiting,
-  ): Promise<{ failures: number; off?: Off }> {
-    const { message_id: messageId } = waiting
+  async #attempt(served: Served, waiting: Waiting): Promise<{ failures: number; off?: Off }> {
+    const { message_id: messageId, items } = waiting
+    const { webhookId, organizationId: owner } = served
     const { signal } = this.#stop
-    let outcome: Outcome
     const at = new Date()
-    if (waiting.organization_id === null)
-      outcome = {
-        isSuccess: false,
-        error: 'The message is older than 30 days and no longer kept.',
-        tookMs: 0,
-      }
-    else if (target === undefined)
-      outcome = {
-        isSuccess: false,
-        error: 'The address cannot be read with the instance key: set it again.',
-        tookMs: 0,
-      }
-    else
-      outcome = await this.#requests.run(
-        () => this.#options.sender.send(target, target.secrets, messageOf(waiting), signal),
-        { owner: organizationId, signal },
-      )
-    const isGone = waiting.organization_id === null
+    const outcome = await this.#requests.run(() => this.#send(served, waiting), { owner, signal })
     const pause =
-      outcome.isSuccess || isGone ? undefined : pauseAfter(waiting.tries + 1, outcome.retryAfterSecs)
+      outcome.isSuccess || outcome.isOver ? undefined : pauseAfter(waiting.tries + 1, outcome.retryAfterSecs)
     const state = outcome.isSuccess ? 'Delivered' : pause === undefined ? 'Failed' : 'Waiting'
+    // Keys of events are needed as long as they may be sent again.
+    const isForgotten = served.target?.format === 'otlp' && outcome.isSuccess
+    const lost = outcome.lost ?? (served.target?.format === 'otlp' && state === 'Failed' ? items : 0)
     const { rows } = await sql<{ failures: number; isOver: boolean }>`
       with attempt as (
         insert into webhook_attempt (webhook_id, message_id, attempt, type, attempted_at, took_ms, status, error, answer)
@@ -213,11 +211,14 @@ export class Deliverer implements AsyncDisposable {
         update webhook_delivery set state = ${state}, tries = tries + 1, attempts = attempts + 1,
                due_at = now() + make_interval(secs => ${pause ?? 0})
          where webhook_id = ${webhookId} and message_id = ${messageId} and state = 'Waiting' and attempts = ${waiting.attempts}
-        returning 1)
+        returning items),
+      forgotten as (delete from event_export where ${isForgotten} and message_id = ${messageId})
       update webhook_queue set last_attempt_at = now(),
-             waiting = waiting - (case when ${state !== 'Waiting'} then (select count(*)::int from delivery) else 0 end),
-             failures = case when ${outcome.isSuccess} then 0 else failures + 1 end,
-             failing_since = case when ${outcome.isSuccess} then null else coalesce(failing_since, now()) end,
+             waiting = waiting - (case when ${state !== 'Waiting'} then (select coalesce(sum(items), 0)::int from delivery) else 0 end),
+             dropped = dropped + (case when exists (select from delivery) then ${lost}::int else 0 end),
+             failures = case when ${outcome.isSuccess} then 0 when ${outcome.isUnsent ?? false} then failures else failures + 1 end,
+             failing_since = case when ${outcome.isSuccess} then null when ${outcome.isUnsent ?? false} then failing_since
+                                  else coalesce(failing_since, now()) end,
              last_success_at = case when ${outcome.isSuccess} then now() else last_success_at end
        where webhook_id = ${webhookId}
       returning failures, coalesce(failing_since < now() - make_interval(days => ${OFF_AFTER_DAYS}), false) as "isOver"`.execute(
@@ -227,6 +228,26 @@ export class Deliverer implements AsyncDisposable {
     if (!stored) return { failures: PROBE_AFTER }
     const off = outcome.status === 410 ? 'Gone' : stored.isOver ? 'NoSuccess' : undefined
     return { failures: stored.failures, ...(off && { off }) }
+  }
+
+  /** Sends a message once. */
+  async #send({ target, failures }: Served, waiting: Waiting): Promise<Attempted> {
+    const { signal } = this.#stop
+    const failed = (error: string): Attempted => ({ isSuccess: false, error, tookMs: 0 })
+    if (target === undefined) return failed('The address cannot be read with the instance key: set it again.')
+    if (target.format !== 'otlp') {
+      if (waiting.organization_id === null)
+        return { ...failed('The message is older than 30 days and no longer kept.'), isOver: true }
+      return this.#options.sender.send(target, target.secrets, messageOf(waiting), signal)
+    }
+    const { logs, eventCount } = await readExport(this.#db, waiting.message_id)
+    if (eventCount === 0) return { ...failed('The events are no longer kept.'), isOver: true, isUnsent: true }
+    const outcome = await this.#options.sender.sendLogs(target, logs, signal)
+    if (outcome.isSuccess)
+      return { ...outcome, lost: waiting.items - eventCount + rejectedCount(outcome.answer ?? '') }
+    // A collector that refuses everything is wrong itself. So while it fails, a message has a second attempt after a pause.
+    const isBad = BAD_BATCH.has(outcome.status ?? 0) && (failures < PROBE_AFTER || waiting.tries > 0)
+    return { ...outcome, isOver: isBad }
   }
 
   /** Turns a webhook off, and mails the administrators of its organization. Its messages wait until somebody turns it on. */
@@ -266,20 +287,18 @@ export class Deliverer implements AsyncDisposable {
   }
 
   async #giveBack(webhookId: string): Promise<void> {
-    // `least` ignores nulls, and sees a time that the dispatcher has set since the claim.
+    // `least` ignores nulls, and sees a time that the dispatcher has set since the claim. All is one statement, because this node may claim
+    // the webhook again at once.
     await sql`
       update webhook_queue q set claimed_by = null, claimed_until = null,
-             due_at = least(q.due_at, case when q.failures >= ${PROBE_AFTER}
-               then (select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.position limit 1)
-               else (select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.due_at limit 1)
-             end)
-       where q.webhook_id = ${webhookId} and q.claimed_by = ${this.#options.nodeId}
-         and exists (select from webhook w where w.webhook_id = q.webhook_id and w.is_enabled)`.execute(
-      this.#db,
-    )
-    await sql`
-      update webhook_queue set claimed_by = null, claimed_until = null, due_at = null
-       where webhook_id = ${webhookId} and claimed_by = ${this.#options.nodeId}`.execute(this.#db)
+             due_at = case
+               when not exists (select from webhook w where w.webhook_id = q.webhook_id and w.is_enabled) then null
+               when q.failures >= ${PROBE_AFTER} then least(q.due_at, (
+                 select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.position limit 1))
+               else least(q.due_at, (
+                 select d.due_at from webhook_delivery d where d.webhook_id = q.webhook_id and d.state = 'Waiting' order by d.due_at limit 1))
+             end
+       where q.webhook_id = ${webhookId} and q.claimed_by = ${this.#options.nodeId}`.execute(this.#db)
   }
 
   #warn(error: unknown, text: string): void {

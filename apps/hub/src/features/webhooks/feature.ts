@@ -6,6 +6,7 @@ import type { SecretBox } from '../../platform/storage/secret-box.ts'
 import * as actions from './actions/index.ts'
 import { Deliverer } from './deliverer.ts'
 import { Dispatcher } from './dispatcher.ts'
+import { Exporter } from './exporter.ts'
 import { FeedWaits } from './feed-waits.ts'
 import * as jobs from './jobs/index.ts'
 import { createOutboxPartitions } from './jobs/MaintainOutbox.ts'
@@ -18,6 +19,17 @@ import { holdAfterRestore, removeOldDeliveries } from './upkeep.ts'
 const events = {
   /** Written by `events_SetFeed`. */
   events_FeedChanged: event<{ organizationId: string; isOn: boolean }>({ ids: ['organizationId'] }),
+  /** Written by `projects_SetOtlpConfig`, with the names of the headers. */
+  projects_OtlpConfigChanged: event<{
+    projectId: string
+    enabled: boolean
+    endpoint?: string
+    headerNames: string[]
+  }>({ ids: ['projectId'] }),
+  /** Written by the hub when events are not exported because too many wait, at most once an hour; `droppedCount` is that since the export was made. */
+  projects_ExportedEventsDropped: event<{ projectId: string; webhookId: string; droppedCount: number }>({
+    ids: ['projectId', 'webhookId'],
+  }),
   /** Written by `webhooks_Create`. `address` has no part that may be secret. */
   webhooks_Created: event<{
     organizationId: string
@@ -82,7 +94,7 @@ const limits = {
     unit: 'webhooks',
     default: 50,
     max: 1_000,
-    meaning: 'Webhooks of an organization, with those of its projects.',
+    meaning: 'Webhooks of an organization, with those and the exports (OTLP) of its projects.',
   },
   'webhook-waiting-messages': {
     scope: 'organization',
@@ -91,6 +103,14 @@ const limits = {
     max: 10_000_000,
     meaning:
       'Messages that wait for one webhook; further ones are not delivered, and its page says how many.',
+  },
+  'project-export-waiting-events': {
+    scope: 'project',
+    unit: 'events',
+    default: 2_000_000,
+    max: 100_000_000,
+    meaning:
+      'Events of devices that wait for the export of their project (OTLP), for which their ids are kept; further ones are not exported, and the webhook of the export says how many.',
   },
   'person-feed-waits': {
     scope: 'person',
@@ -112,6 +132,8 @@ declare module '../../platform/pipeline/services.ts' {
     deliverer: Deliverer
     /** Parts with which handlers read and test webhooks. */
     webhookParts: WebhookParts
+    /** Puts events of devices into messages of exports. */
+    exporter: Exporter
     /** Numbers messages of the outbox after their commit. */
     dispatcher: Dispatcher
     /** Requests that wait for the next event of a feed. */
@@ -123,10 +145,10 @@ declare module '../../platform/pipeline/services.ts' {
 type WebhookParts = { secretBox: SecretBox; sender: Sender }
 
 function senderOf({ outbound, proxy }: ServiceParts): Sender {
-  return new Sender(outbound.webhooks, proxy.publicUrl)
+  return new Sender(outbound.webhooks, proxy.publicUrl, outbound.otlp)
 }
 
-/** Messages about what happens in an organization, for programs that are not part of the hub: webhooks and the feed of events. */
+/** Messages for programs that are not part of the hub: webhooks, the feed of events of an organization, and exports of events of devices. */
 export const webhooks = defineFeature({
   actions,
   events,
@@ -134,6 +156,7 @@ export const webhooks = defineFeature({
   limits,
   services: {
     dispatcher: parts => new Dispatcher(parts),
+    exporter: parts => new Exporter(parts),
     feedWaits: parts => new FeedWaits(parts),
     deliverer: parts => new Deliverer({ ...parts, sender: senderOf(parts) }),
     webhookParts: parts => ({ secretBox: parts.secretBox, sender: senderOf(parts) }),

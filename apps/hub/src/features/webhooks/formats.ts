@@ -1,5 +1,6 @@
 import type { ActionOutput } from '@muster/actions'
 import type { Message } from './messages.ts'
+import { logsUrl, type ResourceLogs, testLogs } from './otlp.ts'
 
 /** Form in which a webhook sends messages. */
 export type Format = ActionOutput<'webhooks_GetDetails'>['format']
@@ -17,7 +18,7 @@ export type Target = {
 }
 
 /** A request of a webhook, without its signature. */
-type Prepared = {
+export type Prepared = {
   method: 'POST' | 'PUT'
   url: URL
   headers: Record<string, string>
@@ -135,7 +136,29 @@ export function prepare(target: Target, message: Sent, publicUrl: string): Prepa
       }
       return json(body)
     }
+    case 'otlp': {
+      const { organizationId, data } = message.data
+      const { webhookId } = (data ?? {}) as Record<string, unknown>
+      const ids = { 'muster.organization.id': textOf(organizationId), 'muster.webhook.id': textOf(webhookId) }
+      return prepareLogs(target, [testLogs(title, ids, new Date(message.timestamp))])
+    }
   }
+}
+
+/** Makes the request of an export for log records: OTLP/HTTP in its JSON encoding. `credential` holds the headers. */
+export function prepareLogs({ url, credential }: Target, logs: readonly ResourceLogs[]): Prepared {
+  return {
+    method: 'POST',
+    url: logsUrl(url),
+    headers: { ...headersOf(credential), 'content-type': 'application/json' },
+    body: JSON.stringify({ resourceLogs: logs }),
+    isSigned: false,
+  }
+}
+
+/** Headers of an export out of its decrypted credential. */
+export function headersOf(credential: string | undefined): Record<string, string> {
+  return credential === undefined ? {} : (JSON.parse(credential) as Record<string, string>)
 }
 
 /** Title of a message: that of an alert, else its type and the name of what it is about. */

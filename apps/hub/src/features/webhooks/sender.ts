@@ -1,6 +1,7 @@
 import { VERSION } from '@muster/actions/version'
 import { AddressRefused, type GuardedHttpClient } from '../../platform/storage/guarded-http-client.ts'
-import { prepare, type Sent, type Target } from './formats.ts'
+import { type Prepared, prepare, prepareLogs, type Sent, type Target } from './formats.ts'
+import type { ResourceLogs } from './otlp.ts'
 import { signedHeaders } from './signature.ts'
 
 /** Time in milliseconds in which a receiver must answer, from the look-up of its host. */
@@ -22,45 +23,71 @@ export type Outcome = {
   retryAfterSecs?: number
 }
 
-/** Sends messages to receivers through the guarded client. */
+/** Sends messages to receivers through the guarded clients. */
 export class Sender {
   readonly #http: GuardedHttpClient
+  readonly #otlp: GuardedHttpClient
   readonly #publicUrl: string
 
-  constructor(http: GuardedHttpClient, publicUrl: string) {
+  /** `otlp` sends what is of the format `otlp`, whose receivers may be in other networks. */
+  constructor(http: GuardedHttpClient, publicUrl: string, otlp = http) {
     this.#http = http
+    this.#otlp = otlp
     this.#publicUrl = publicUrl
   }
 
   /** Throws `AddressRefused` for an address that the hub must not connect to. */
-  check(url: string): Promise<void> {
-    return this.#http.check(new URL(url), AbortSignal.timeout(DEADLINE_MS))
+  check({ url, format }: Pick<Target, 'url' | 'format'>): Promise<void> {
+    return this.#client(format).check(new URL(url), AbortSignal.timeout(DEADLINE_MS))
+  }
+
+  #client(format: Target['format']): GuardedHttpClient {
+    return format === 'otlp' ? this.#otlp : this.#http
   }
 
   /**
    * Sends a message once. A success is an answer with 2xx within 15 s; a redirect is none. Never rejects, unless `signal` aborts: then it is
    * not known whether the receiver has the message.
    */
-  async send(
+  send(
     target: Target,
     secrets: readonly string[],
     message: Sent,
     signal: AbortSignal,
     deadlineMs = DEADLINE_MS,
   ): Promise<Outcome> {
+    const make = (): Prepared => {
+      const made = prepare(target, message, this.#publicUrl)
+      if (!made.isSigned) return made
+      const signed = signedHeaders(secrets, message.messageId, new Date(), made.body)
+      return { ...made, headers: { ...made.headers, ...signed } }
+    }
+    return this.#request(target, make, signal, deadlineMs)
+  }
+
+  /** Sends log records to a collector, as `send` sends a message. */
+  sendLogs(target: Target, logs: readonly ResourceLogs[], signal: AbortSignal): Promise<Outcome> {
+    return this.#request(target, () => prepareLogs(target, logs), signal, DEADLINE_MS)
+  }
+
+  async #request(
+    { format }: Target,
+    make: () => Prepared,
+    signal: AbortSignal,
+    deadlineMs: number,
+  ): Promise<Outcome> {
     const startedAtMs = performance.now()
     const tookMs = (): number => Math.round(performance.now() - startedAtMs)
     const deadline = AbortSignal.timeout(deadlineMs)
     try {
-      const { method, url, headers, body, isSigned } = prepare(target, message, this.#publicUrl)
+      const { method, url, headers, body } = make()
       const bytes = Buffer.from(body)
-      const response = await this.#http.request(url, {
+      const response = await this.#client(format).request(url, {
         method,
         headers: {
           ...headers,
           'user-agent': `Muster/${VERSION}`,
           'content-length': String(bytes.length),
-          ...(isSigned && signedHeaders(secrets, message.messageId, new Date(), body)),
         },
         signal: AbortSignal.any([signal, deadline]),
         expectsContinue: false,

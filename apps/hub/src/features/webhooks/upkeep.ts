@@ -1,9 +1,12 @@
 import { sql } from 'kysely'
 import type pg from 'pg'
 import { daysAgo, type RemoveOld } from '../../platform/jobs/define-job.ts'
+import { EXPORT_TYPE } from './exports.ts'
 
 /** Days for which deliveries and attempts are kept, as long as their messages. */
 const KEEP_DAYS = 30
+/** Days for which the log of an export has batches that were delivered. There may be one every 5 s, and nothing is to be done about them. */
+const KEEP_EXPORTED_DAYS = 1
 /** Rows per delete statement, so that each takes far less than the statement timeout. */
 const ROWS = 5_000
 
@@ -14,11 +17,14 @@ export const removeOldDeliveries: RemoveOld = async ({ db }, { signal }) => {
     const old = await sql<{ webhook_id: string; waiting: number }>`
       with gone as (
         delete from webhook_delivery where ctid = any (array(
-          select ctid from webhook_delivery where created_at < ${daysAgo(KEEP_DAYS)} limit ${ROWS}))
-        returning webhook_id, state),
+          select ctid from webhook_delivery
+           where created_at < ${daysAgo(KEEP_DAYS)}
+              or created_at < ${daysAgo(KEEP_EXPORTED_DAYS)} and type = ${EXPORT_TYPE} and state = 'Delivered' limit ${ROWS}))
+        returning webhook_id, state, items, type),
       counted as (
-        update webhook_queue q set waiting = q.waiting - g.waiting
-          from (select webhook_id, count(*)::int as waiting from gone where state = 'Waiting' group by webhook_id) g
+        update webhook_queue q set waiting = q.waiting - g.waiting, dropped = q.dropped + g.dropped
+          from (select webhook_id, sum(items)::int as waiting, coalesce(sum(items) filter (where type = ${EXPORT_TYPE}), 0)::int as dropped
+                  from gone where state = 'Waiting' group by webhook_id) g
          where q.webhook_id = g.webhook_id)
       select webhook_id from gone`.execute(db)
     const orphans = await sql`
@@ -30,10 +36,25 @@ export const removeOldDeliveries: RemoveOld = async ({ db }, { signal }) => {
     const attempts = await sql`
       delete from webhook_attempt where ctid = any (array(
         select a.ctid from webhook_attempt a where a.attempted_at < ${daysAgo(KEEP_DAYS)}
+            or a.attempted_at < ${daysAgo(KEEP_EXPORTED_DAYS)} and a.type = ${EXPORT_TYPE} and a.status between 200 and 299
             or not exists (select from webhook w where w.webhook_id = a.webhook_id) limit ${ROWS}))`.execute(
       db,
     )
-    removed = old.rows.length + Number(orphans.numAffectedRows) + Number(attempts.numAffectedRows)
+    // Keys of events whose message is gone, and those that an export has not put into a message before it was turned off.
+    const keys = await sql`
+      delete from event_export where export_id = any (array(
+        select e.export_id from event_export e
+         where case when e.message_id is null
+                 then not exists (select from webhook w where w.project_id = e.project_id and w.format = 'otlp' and w.is_enabled)
+                 else not exists (select from webhook w join webhook_delivery d on d.webhook_id = w.webhook_id and d.message_id = e.message_id
+                                   where w.project_id = e.project_id and w.format = 'otlp') end limit ${ROWS}))`.execute(
+      db,
+    )
+    removed =
+      old.rows.length +
+      Number(orphans.numAffectedRows) +
+      Number(attempts.numAffectedRows) +
+      Number(keys.numAffectedRows)
   }
   await sql`
     delete from outbox_position p where not exists (select from organization o where o.organization_id = p.organization_id)`.execute(

@@ -1,6 +1,7 @@
 import { ActionError, type ActionOutput, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
 import type { Db, Tx } from '../../platform/database/client/connection.ts'
+import { requireRoom } from '../../platform/limits/require-room.ts'
 import type { Logger } from '../../platform/runtime/log.ts'
 import { wireTime } from '../../platform/runtime/times.ts'
 import { AddressRefused } from '../../platform/storage/guarded-http-client.ts'
@@ -46,7 +47,8 @@ export function webhookRows(db: Db) {
     ])
 }
 
-type WebhookRow = Awaited<ReturnType<ReturnType<typeof webhookRows>['execute']>>[number]
+/** A webhook with its state, as it is stored. */
+export type WebhookRow = Awaited<ReturnType<ReturnType<typeof webhookRows>['execute']>>[number]
 
 /** Reads a webhook with its state; undefined if it was deleted. */
 export function readWebhook(db: Db, webhookId: string): Promise<WebhookRow | undefined> {
@@ -79,7 +81,8 @@ export function webhookOf(
     address: row.shown_address,
     room: row.room ?? undefined,
     template: row.template ?? undefined,
-    types: row.types ?? undefined,
+    // An export has an empty list, because it gets no messages of the outbox.
+    types: row.format === 'otlp' ? undefined : (row.types ?? undefined),
     state: !row.is_enabled ? 'Off' : row.held_at !== null ? 'Held' : isFailing ? 'Failing' : 'Delivering',
     offReason: (row.off_reason ?? undefined) as never,
     waitingCount: row.waiting,
@@ -153,15 +156,25 @@ export function requireFields({ format, room, template, credential }: Omit<Targe
 }
 
 /** The error of a person whose address the hub must not connect to; other errors of the look-up as they are. */
-export function addressError(error: unknown): unknown {
+export function addressError(error: unknown, path = 'url', purpose = 'webhooks'): unknown {
   if (!(error instanceof AddressRefused)) return error
-  const message =
-    'Found an address that is private, reserved or of this hub, or plain HTTP: expected https:// and a public address. An administrator of the hub can allow it in MUSTER_OUTBOUND_ALLOW with `webhooks:`.'
-  return new ActionError('Invalid', message, {
-    status: 409,
-    issues: [{ path: 'url', message }],
-    cause: error,
-  })
+  const message = `Found an address that is private, reserved or of this hub, or plain HTTP: expected https:// and a public address. An administrator of the hub can allow it in MUSTER_OUTBOUND_ALLOW with \`${purpose}:\`.`
+  return new ActionError('Invalid', message, { status: 409, issues: [{ path, message }], cause: error })
+}
+
+/** Throws `Invalid` if an organization has as many webhooks as it may have. The caller holds the lock of its reader. */
+export async function requireWebhookRoom(
+  tx: Tx,
+  services: Parameters<typeof requireRoom>[0],
+  organizationId: string,
+): Promise<void> {
+  const { count } = await tx
+    .selectFrom('webhook')
+    .where('organization_id', '=', organizationId)
+    .select(({ fn }) => fn.countAll<number>().as('count'))
+    .executeTakeFirstOrThrow()
+  const remedy = 'Delete a webhook that is not used.'
+  requireRoom(services, 'organization-webhooks', { organizationId }, count, remedy)
 }
 
 /** Makes a signing secret, as text and encrypted for a webhook. */

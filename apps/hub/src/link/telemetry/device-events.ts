@@ -59,9 +59,7 @@ const TIMES = { emittedAt: 'i.emitted_at::timestamptz', receivedAt: 'now()', fir
  * events under `NO_DAY`. Ids are unique only within a partition, so such an event first reserves its id in the partition of the date in
  * its id. The event is stored only if the id was free. If two events have the same id, the first event is kept, wherever it is stored.
  */
-const INSERT_ODD_EVENTS = {
-  name: 'ingest-odd-events',
-  text: `
+const ODD_INPUT = `
     with input as (
       select i.*, case when not ${isPlausible(TIMES)} then date '${WRONG_CLOCK_DAY}'
                        when i.is_late then date '${NO_DAY}' else i.id_day::date end as event_day
@@ -73,19 +71,52 @@ const INSERT_ODD_EVENTS = {
       select device_id, event_id, id_day::date, severity, 'null', '{}', '${CLAIMED_AT}' from input where event_day <> id_day::date
       on conflict do nothing
       returning device_id, event_id
-    )
+    )`
+const INSERT_INPUT = `
     insert into device_event (device_id, event_id, event_day, severity, category, body, attributes, emitted_at)
     select device_id, event_id, event_day, severity, category, body, attributes, emitted_at::timestamptz
       from input
      where event_day = id_day::date or (device_id, event_id) in (select device_id, event_id from claimed)
-    on conflict do nothing`,
+    on conflict do nothing`
+const INSERT_ODD_EVENTS = { name: 'ingest-odd-events', text: `${ODD_INPUT} ${INSERT_INPUT}` }
+
+/** Events of a row of `event_export`, and bytes of their bodies and attributes, at most. An event more may exceed the bytes. */
+export const EXPORT_ROW = { events: 512, bytes: 256 * 1024 }
+
+/** The other part of a statement that stores events of projects whose events are exported: keeps the keys of the new ones for the export. */
+const EXPORT = `
+    insert into event_export (project_id, device_ids, event_ids, event_days, bytes)
+    select project_id, array_agg(device_id), array_agg(event_id), array_agg(event_day::text), sum(bytes)
+      from (select d.project_id, s.*, row_number() over kept - 1 as nth, sum(s.bytes) over kept as total
+              from stored s join device d using (device_id)
+            window kept as (partition by d.project_id rows unbounded preceding)) s
+     group by project_id, nth / ${EXPORT_ROW.events}, total / ${EXPORT_ROW.bytes}`
+const RETURNING =
+  'returning device_id, event_id, event_day, octet_length(body::text) + octet_length(attributes::text) as bytes'
+
+/** Like `INSERT_NEW_EVENTS`, for projects whose events are exported. */
+export const EXPORT_NEW_EVENTS = {
+  name: 'export-new-events',
+  text: `with stored as (${INSERT_NEW_EVENTS.text} ${RETURNING}) ${EXPORT}`,
+}
+const EXPORT_EVENTS = {
+  name: 'export-events',
+  text: `with stored as (${INSERT_EVENTS.text} ${RETURNING}) ${EXPORT}`,
+}
+const EXPORT_ODD_EVENTS = {
+  name: 'export-odd-events',
+  text: `${ODD_INPUT}, stored as (${INSERT_INPUT} ${RETURNING}) ${EXPORT}`,
 }
 
-/** Statement and parameters that store events, some of which may be stored already. */
-export function insertion(rows: EventRow[], columns = eventColumns(rows)) {
-  if (!rows.some(row => row.isOdd)) return { ...INSERT_EVENTS, values: columns }
+/**
+ * Statement and parameters that store events, some of which may be stored already. With `isExported` it also keeps the keys of the new ones
+ * for the export of their project.
+ */
+export function insertion(rows: EventRow[], isExported: boolean, columns = eventColumns(rows)) {
+  if (!rows.some(row => row.isOdd))
+    return { ...(isExported ? EXPORT_EVENTS : INSERT_EVENTS), values: columns }
   const areLate = rows.map(row => row.isLate)
-  return { ...INSERT_ODD_EVENTS, values: [...columns, areLate] }
+  return { ...(isExported ? EXPORT_ODD_EVENTS : INSERT_ODD_EVENTS), values: [...columns, areLate] }
 }
 
 /** Parameters of `INSERT_NEW_EVENTS`. */
@@ -105,8 +136,12 @@ export function eventColumns(rows: EventRow[]): Buffer[] {
 }
 
 /** Stores events of one device in a transaction and adds to its count of stored bytes. */
-export async function insertEvents(tx: Tx, deviceId: string, rows: EventRow[]): Promise<void> {
-  const { text, values } = insertion(rows)
+export async function insertEvents(
+  tx: Tx,
+  { deviceId, isExported }: { deviceId: string; isExported: boolean },
+  rows: EventRow[],
+): Promise<void> {
+  const { text, values } = insertion(rows, isExported)
   const { numAffectedRows } = await tx.executeQuery(CompiledQuery.raw(text, values))
   if (!numAffectedRows) return
   await addStoredBytes(

@@ -19,6 +19,7 @@ import { addressTextOf, networksTextOf, SYSTEM_INFO } from './device-addresses.t
 import {
   type DeviceEvent,
   type EventRow,
+  EXPORT_NEW_EVENTS,
   eventColumns,
   eventRow,
   INSERT_NEW_EVENTS,
@@ -29,7 +30,7 @@ import { updateTextOf } from './device-updates.ts'
 import { WRITE_HISTORY, WRITE_SUMMARIES, WRITE_UPDATES, WRITE_VALUES } from './property-statements.ts'
 
 /** `arrivedAtMs` is the arrival time by `performance.now()` if the hub measures its batches, else 0. */
-type EventCall = { deviceId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
+type EventCall = { deviceId: string; projectId: string; rows: EventRow[]; bytes: number; arrivedAtMs: number }
 type PropertyWrite = {
   deviceId: string
   name: string
@@ -86,6 +87,7 @@ export class Ingest {
   readonly #properties: Batcher<PropertyWrite>
   #resendsUntilMs = 0
   #eventCount = 0
+  #exportedProjects: ReadonlySet<string> = new Set()
   /** Digest of the networks in the latest stored system information, and its version, by device. The least recently used entry is first. */
   readonly #storedAddresses = new Map<string, { digest: string; version: number }>()
 
@@ -145,7 +147,8 @@ export class Ingest {
     const sizes = rows.map(row => row.sizeBytes)
     this.#writeBudgets.take(device, { kind: 'event', sizes })
     const bytes = sizes.reduce((sum, size) => sum + size + ROW_BYTES, 0)
-    const call = { deviceId: device.deviceId, rows, bytes, arrivedAtMs: this.#nowMs() }
+    const { deviceId, projectId } = device
+    const call = { deviceId, projectId, rows, bytes, arrivedAtMs: this.#nowMs() }
     this.#events.addThen(call, error => {
       if (error === undefined) this.changed('events', device)
       done(error)
@@ -212,6 +215,16 @@ export class Ingest {
     if (update !== null) this.#live.reported(change, 'update', hash('sha256', update, 'base64'))
   }
 
+  /** From now on keeps the keys of new events of these projects, and of no others, for the export (`event_export`). */
+  exportEventsOf(projectIds: ReadonlySet<string>): void {
+    this.#exportedProjects = projectIds
+  }
+
+  /** Whether the keys of new events of a project are kept for its export. */
+  exportsEventsOf(projectId: string): boolean {
+    return this.#exportedProjects.has(projectId)
+  }
+
   /** Number of events that this node has stored since its start. */
   get eventCount(): number {
     return this.#eventCount
@@ -234,9 +247,20 @@ export class Ingest {
 
   async #writeEvents(calls: EventCall[]): Promise<void> {
     const isOdd = ({ rows }: EventCall): boolean => rows.some(row => row.isOdd)
-    // Devices with a wrong clock get the more expensive statement to themselves.
-    await this.#insertEvents(calls.filter(call => isOdd(call)))
-    await this.#insertEvents(calls.filter(call => !isOdd(call)))
+    const isExported = ({ projectId }: EventCall): boolean => this.#exportedProjects.has(projectId)
+    const exported = this.#exportedProjects.size === 0 ? [] : calls.filter(isExported)
+    const others = exported.length === 0 ? calls : calls.filter(call => !isExported(call))
+    // Devices with a wrong clock, and those whose events are exported, get the more expensive statements to themselves.
+    for (const some of [others, exported]) {
+      await this.#insertEvents(
+        some.filter(call => isOdd(call)),
+        some === exported,
+      )
+      await this.#insertEvents(
+        some.filter(call => !isOdd(call)),
+        some === exported,
+      )
+    }
     // The items of a batch are in the order of their arrival.
     const { arrivedAtMs } = calls[0]!
     const rowCount = calls.reduce((sum, { rows }) => sum + rows.length, 0)
@@ -244,13 +268,13 @@ export class Ingest {
   }
 
   /** Stores the events of some calls. The events of a call share a statement, so that all of them are stored or none. */
-  async #insertEvents(calls: EventCall[]): Promise<void> {
+  async #insertEvents(calls: EventCall[], isExported: boolean): Promise<void> {
     if (calls.length === 0) return
     const rows = calls.flatMap(call => call.rows)
     const columns = eventColumns(rows)
     if (performance.now() >= this.#resendsUntilMs && !rows.some(row => row.isOdd)) {
       try {
-        await this.#pool.query(INSERT_NEW_EVENTS, columns)
+        await this.#pool.query(isExported ? EXPORT_NEW_EVENTS : INSERT_NEW_EVENTS, columns)
         this.#countEvents(calls)
         return
       } catch (error) {
@@ -260,7 +284,7 @@ export class Ingest {
         this.#resendsUntilMs = performance.now() + RESENDS_MS
       }
     }
-    const { rowCount } = await this.#pool.query(insertion(rows, columns))
+    const { rowCount } = await this.#pool.query(insertion(rows, isExported, columns))
     // The count includes repeated events, which are not stored again. A query for the exact count is not worthwhile, because the job
     // that enforces the limit measures the stored bytes.
     if (rowCount) this.#countEvents(calls)

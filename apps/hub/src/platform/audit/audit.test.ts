@@ -39,7 +39,8 @@ const generated: string[] = []
 const mailed: string[] = []
 
 beforeAll(async () => {
-  const networks = { outboundAllow: ['127.0.0.0/8'], webhooksAllow: ['127.0.0.0/8'] }
+  const here = ['127.0.0.0/8']
+  const networks = { outboundAllow: here, webhooksAllow: here, otlpAllow: here }
   hub = await testHub({ ...networks, trustedProxies: ['127.0.0.1'], proxySecret: PROXY_SECRET }, captured.log)
   root = await hub.user({ isAdmin: true })
   const s3 = await fakeS3({ secretAccessKey: secret() })

@@ -61,7 +61,7 @@ const Networks = z
   .transform(text => text.split(/[\s,]+/).filter(Boolean))
   .pipe(z.array(Network))
 /** Purposes for which the hub connects to addresses that users enter. Without a purpose, an entry means `storage`. */
-const PURPOSES = ['storage', 'webhooks'] as const
+const PURPOSES = ['storage', 'webhooks', 'otlp'] as const
 type OutboundPurpose = (typeof PURPOSES)[number]
 const OUTBOUND = new RegExp(`^(?:(${PURPOSES.join('|')}):)?(.+)$`)
 /** Networks, each with the purpose that it is for: `10.0.0.0/8`, `webhooks:10.1.0.0/16`. */
@@ -390,7 +390,9 @@ export type Config = {
   outboundAllow: string[]
   /** Networks that are not public and in which receivers of webhooks may be. */
   webhooksAllow: string[]
-  /** Networks in CIDR form that must not contain S3 endpoints of repositories and receivers of webhooks. They have priority over allowed networks. */
+  /** Networks that are not public and in which collectors of the exports of projects may be. */
+  otlpAllow: string[]
+  /** Networks in CIDR form that must not contain S3 endpoints of repositories, receivers of webhooks and collectors. They have priority over allowed networks. */
   outboundDeny: string[]
   signup: 'open' | 'invite' | 'closed'
   /** URL of the mail server; undefined to write mails to the outbox folder. */
@@ -513,6 +515,7 @@ function configOf(settings: z.output<typeof Settings>, attempt: Attempt): Omit<C
     s3: attempt(() => s3Settings(settings)),
     outboundAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'storage'),
     webhooksAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'webhooks'),
+    otlpAllow: networksFor(settings.MUSTER_OUTBOUND_ALLOW, 'otlp'),
     outboundDeny: settings.MUSTER_OUTBOUND_DENY,
     signup: settings.MUSTER_SIGNUP,
     smtpUrl: settings.MUSTER_SMTP_URL,

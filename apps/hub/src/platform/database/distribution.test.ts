@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newDatedId } from '@muster/actions'
 import type { RawJson } from '@muster/actions/exact-json'
-import { connectDevice, type DatabaseSession, databaseSession, testHub } from '@muster/testkit'
+import { connectDevice, type DatabaseSession, databaseSession, testHub, until } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest'
 import { loadConfig } from '../config/config.ts'
 import { PreparingClient } from './client/preparing-client.ts'
@@ -26,6 +26,7 @@ const STATEMENTS: Record<string, RegExp[]> = {
     /claimed as \(\s*insert into device_event/,
     /\)\s*insert into device_event/,
   ],
+  'features/webhooks/exports.ts': [/unnest\(.*join device_event e on e\.device_id = k\.device_id/s],
   'link/telemetry/device-properties.ts': [
     /floors as \(.*insert into device_property_change/s,
     /^insert into "device_property_change"/,
@@ -62,7 +63,10 @@ const NAMES_ONLY = ['features/instance/health.ts', 'platform/database/schema.ts'
 
 const { limits } = loadConfig({})
 // The limits are low, so that the job `devices_MeasureStored` has rows to remove.
-const hub = await testHub({ limits: { ...limits, 'device-event-bytes': 1000, 'device-history-bytes': 500 } })
+const hub = await testHub({
+  otlpAllow: ['127.0.0.0/8'],
+  limits: { ...limits, 'device-event-bytes': 1000, 'device-history-bytes': 500 },
+})
 let session: DatabaseSession
 beforeAll(async () => {
   session = await databaseSession(hub)
@@ -247,6 +251,18 @@ async function runAll(): Promise<void> {
   for (const events of [fresh, fresh.slice(0, 1), [late]])
     await device.invoke('devices_PublishEvents', { deviceId, events })
   await owner.invoke('devices_PublishEvents', { deviceId, events: [fresh[1]!] })
+  // Nothing listens at the address. The events are read before each attempt.
+  const config = { enabled: true, endpoint: 'http://127.0.0.1:9', headers: {} }
+  await owner.invoke('projects_SetOtlpConfig', { projectId, config })
+  await until('the node knows it', () => hub.services.ingest.exportsEventsOf(projectId))
+  const exported = { ...event, eventId: newDatedId('d_ev', at) }
+  for (const events of [[exported], [exported], [{ ...late, eventId: newDatedId('d_ev', new Date(0)) }]])
+    await device.invoke('devices_PublishEvents', { deviceId, events })
+  hub.services.exporter.wake()
+  await until('it is read', async () => {
+    const { rows } = await hub.pool.query('select from webhook_attempt')
+    return rows.length > 0
+  })
 
   const info = { hostname: 'crane-01', networks: [{ name: 'eth0', ipAddresses: ['10.0.0.7/24'] }] }
   const properties = {

@@ -371,6 +371,17 @@ type DeviceViewRow = {
   deleted_by: ColumnType<JsonValue | null, string | null, string | null>
 }
 
+type EventExportRow = {
+  export_id: Generated<string>
+  project_id: string
+  message_id: string | null
+  device_ids: string[]
+  event_ids: string[]
+  event_days: string[]
+  bytes: number
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
 type EventRateRow = {
   starts_at: ColumnType<Date, Date | string, Date | string>
   event_count: number
@@ -719,6 +730,7 @@ type WebhookDeliveryRow = {
   tries: Generated<number>
   attempts: Generated<number>
   due_at: ColumnType<Date, Date | string | undefined, Date | string>
+  items: Generated<number>
 }
 
 type WebhookQueueRow = {
@@ -766,6 +778,7 @@ export type Tables = {
   device_stored_bytes: DeviceStoredBytesRow
   device_update: DeviceUpdateRow
   device_view: DeviceViewRow
+  event_export: EventExportRow
   event_rate: EventRateRow
   instance_setting: InstanceSettingRow
   invitation_mail: InvitationMailRow

@@ -37,7 +37,7 @@ export interface Services extends FeatureServices {
   /** Encrypts secrets that are stored. */
   secretBox: SecretBox
   /** HTTP clients for addresses that people enter, by purpose. Each has its own networks that the operator allows. */
-  outbound: Record<'webhooks', GuardedHttpClient>
+  outbound: Record<'webhooks' | 'otlp', GuardedHttpClient>
   /** Sign-up policy: open to everybody, by invitation only, or closed. */
   signup: 'open' | 'invite' | 'closed'
   /** Values of the limits: the defaults, or the values of settings. */

@@ -15,7 +15,8 @@ export const devices_PublishEvents = handler('devices_PublishEvents', {
     const rows = exactly(events, inputText).map(event => eventRow(deviceId, event))
     const sizes = rows.map(row => row.sizeBytes)
     services.writeBudgets.take(writeSubject(scope), { kind: 'event', sizes, isByOtherCaller: true })
-    await insertEvents(tx, deviceId, rows)
+    const isExported = services.ingest.exportsEventsOf(scope.projectId!)
+    await insertEvents(tx, { deviceId, isExported }, rows)
     changed('events')
     return {}
   },

@@ -1,11 +1,17 @@
 import { newDatedId, newId } from '@muster/actions'
 import { refusal } from '../../../platform/access/authorize.ts'
-import { requireRoom } from '../../../platform/limits/require-room.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
 import { lockReader } from '../feed.ts'
 import { shownAddress } from '../formats.ts'
 import { testMessage } from '../special-messages.ts'
-import { addressError, makeSecret, requireFields, sealedAddress, settingsOf } from '../webhook-rows.ts'
+import {
+  addressError,
+  makeSecret,
+  requireFields,
+  requireWebhookRoom,
+  sealedAddress,
+  settingsOf,
+} from '../webhook-rows.ts'
 
 /** Makes a webhook. Before the transaction, its address is checked, and with `isTested` a test message is sent. */
 export const webhooks_Create = handler('webhooks_Create', {
@@ -24,7 +30,7 @@ export const webhooks_Create = handler('webhooks_Create', {
     const webhookId = newId('wh')
     const target = { url, format, credential, room: input.room, template: input.template }
     requireFields(target)
-    await sender.check(url).catch(error => {
+    await sender.check(target).catch(error => {
       throw addressError(error)
     })
     const { signingSecret, sealed } = makeSecret(secretBox, webhookId)
@@ -39,18 +45,7 @@ export const webhooks_Create = handler('webhooks_Create', {
     return async ({ tx, events, changed, afterCommit }) => {
       if (test && !test.isSuccess) return { result: 'TestFailed' as const, test }
       await lockReader(tx, organizationId)
-      const { count } = await tx
-        .selectFrom('webhook')
-        .where('organization_id', '=', organizationId)
-        .select(({ fn }) => fn.countAll<number>().as('count'))
-        .executeTakeFirstOrThrow()
-      requireRoom(
-        services,
-        'organization-webhooks',
-        { organizationId },
-        count,
-        'Delete a webhook that is not used.',
-      )
+      await requireWebhookRoom(tx, services, organizationId)
       await tx
         .insertInto('webhook')
         .values({

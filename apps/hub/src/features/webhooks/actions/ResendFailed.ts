@@ -7,8 +7,9 @@ import { lockWebhook } from '../webhook-rows.ts'
 export const webhooks_ResendFailed = handler(
   'webhooks_ResendFailed',
   async ({ tx, events, changed, services, afterCommit }, { webhookId, since }) => {
-    const { organization_id: organizationId, name, waiting } = await lockWebhook(tx, webhookId)
-    const room = Math.max(0, services.limits['webhook-waiting-messages'] - waiting)
+    const { organization_id: organizationId, name, format, waiting } = await lockWebhook(tx, webhookId)
+    const limit = format === 'otlp' ? 'project-export-waiting-events' : 'webhook-waiting-messages'
+    const room = Math.max(0, services.limits[limit] - waiting)
     const failed = sql<boolean>`d.state = 'Failed' and d.created_at >= ${since}::timestamptz`
     const messageCount = await waitAgain(tx, webhookId, failed, room)
     await events.emit('webhooks_MessagesResent', { organizationId, webhookId, name, messageCount })

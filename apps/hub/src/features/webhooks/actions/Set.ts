@@ -1,4 +1,4 @@
-import { ActionError, newDatedId } from '@muster/actions'
+import { ActionError, newDatedId, type ParsedInput } from '@muster/actions'
 import { sql } from 'kysely'
 import { refusal } from '../../../platform/access/authorize.ts'
 import { handler } from '../../../platform/pipeline/handler.ts'
@@ -27,11 +27,12 @@ export const webhooks_Set = handler('webhooks_Set', {
     const before = await readWebhook(db, webhookId)
     if (!before) throw refusal()
     const format = before.format as Format
+    if (format === 'otlp') refuseSettings(input)
     const opened = openTarget(secretBox, before)
     const target = changedTarget(input, format, opened)
     requireFields(target)
     if (url !== undefined) {
-      await sender.check(url).catch(error => {
+      await sender.check(target).catch(error => {
         throw addressError(error)
       })
       const about = { organizationId: before.organization_id, webhookId, name: before.name }
@@ -51,6 +52,7 @@ export const webhooks_Set = handler('webhooks_Set', {
         .updateTable('webhook')
         .set({
           ...settingsOf(input),
+          ...(format === 'otlp' && { types: row.types }),
           ...((url !== undefined || input.credential !== undefined) &&
             sealedAddress(secretBox, webhookId, target)),
           is_enabled: isOn,
@@ -90,11 +92,21 @@ export const webhooks_Set = handler('webhooks_Set', {
       afterCommit(() => {
         services.dispatcher.readersChanged()
         services.deliverer.wake()
+        services.exporter.wake()
       })
       return {}
     }
   },
 })
+
+/** Throws `Invalid` for a setting of an export of events that another action sets. */
+function refuseSettings(input: ParsedInput<'webhooks_Set'>): void {
+  const fields = ['url', 'credential', 'room', 'template', 'types'] as const
+  const path = fields.find(field => input[field] !== undefined)
+  if (path === undefined) return
+  const message = `Found the field ${path} for an export of events, expected only its name and whether it is on: projects_SetOtlpConfig sets the others.`
+  throw new ActionError('Invalid', message, { status: 409, issues: [{ path, message }] })
+}
 
 /**
  * The target after a change. A stored credential stays only for the same host: otherwise a person could make the hub send it to any host.

@@ -1,5 +1,6 @@
 import { sql } from 'kysely'
 import { handler } from '../../../platform/pipeline/handler.ts'
+import { EXPORT_TYPE } from '../exports.ts'
 import { lockWebhook } from '../webhook-rows.ts'
 
 /** Starts a webhook that a restore holds. Messages that are dropped count as failed, so each can still be sent again. */
@@ -11,10 +12,10 @@ export const webhooks_StartDelivery = handler(
       if (waiting === 'Drop')
         await sql`
           with dropped as (
-            update webhook_delivery set state = 'Failed' where webhook_id = ${webhookId} and state = 'Waiting' returning 1)
-          update webhook_queue set waiting = waiting - (select count(*)::int from dropped) where webhook_id = ${webhookId}`.execute(
-          tx,
-        )
+            update webhook_delivery set state = 'Failed' where webhook_id = ${webhookId} and state = 'Waiting' returning items, type)
+          update webhook_queue set waiting = waiting - (select coalesce(sum(items), 0)::int from dropped),
+                 dropped = dropped + (select coalesce(sum(items) filter (where type = ${EXPORT_TYPE}), 0)::int from dropped)
+           where webhook_id = ${webhookId}`.execute(tx)
       await sql`
         update webhook_queue set held_at = null, failures = 0, failing_since = null, due_at = now()
          where webhook_id = ${webhookId}`.execute(tx)
