@@ -544,6 +544,7 @@ function asset() {
     size: 1,
     digest: `sha256_${'ab'.repeat(32)}`,
     status: 'Available',
+    createdAt: '2026-11-01T00:00:00.000Z',
     metadata: {},
   }
 }
