@@ -76,7 +76,7 @@ const JOURNEYS = [
   'e2e/{approvals,bulk-labels,enrolment,on-call,people-admin,people-organization,people-public,people-settings}.test.ts',
   'e2e/{device-extras,device-identity,device-list-tools,device-problems,device-rows,device-states,device-views,failed-queries}.test.ts',
   'e2e/{history,keyboard,labels,lists,loading,logs,looks,outside-look,palette,projects-overview,releases}.test.ts',
-  'e2e/{repositories,settings-forms,strange-answers}.test.ts',
+  'e2e/{repositories,settings-forms,strange-answers,webhooks}.test.ts',
   'e2e/{specification-texts,specified-controls,true-screens}.test.ts',
 ]
 /**

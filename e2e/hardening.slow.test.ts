@@ -21,7 +21,7 @@ let other: HubChild
 let page: Page
 /** Another origin, whose script the operator allows. `asked` lists the paths requested from it. */
 let site: { origin: string; asked: string[] }
-let place: { organizationId: string; projectId: string; deviceId: string }
+let place: { organizationId: string; projectId: string; deviceId: string; webhookId: string }
 
 beforeAll(async () => {
   site = await otherSite()
@@ -345,7 +345,24 @@ async function plant(): Promise<typeof place> {
     newId('cluster_node'),
     names[2],
   )
-  return { organizationId, projectId, deviceId }
+  const webhookIds = names.map(() => newId('wh'))
+  await insert(
+    `insert into webhook (webhook_id, organization_id, name, format, address, shown_address, room, template, types, secret, is_enabled)
+     select id, $1, name, 'matrix', $2, name, name, name, array[name], $2, false from unnest($3::text[], $4::text[]) as t (id, name)`,
+    organizationId,
+    nothing,
+    webhookIds,
+    names,
+  )
+  await insert('insert into webhook_queue (webhook_id) select unnest($1::text[])', webhookIds)
+  await insert(
+    `insert into webhook_attempt (webhook_id, message_id, attempt, type, attempted_at, took_ms, error, answer)
+     select $1, id, 1, text, now(), 1, text, text from unnest($2::text[], $3::text[]) as t (id, text)`,
+    webhookIds[0],
+    texts.map(() => newDatedId('msg')),
+    texts,
+  )
+  return { organizationId, projectId, deviceId, webhookId: webhookIds[0]! }
 }
 
 it('raises an alarm when a script runs or the policy blocks one', async () => {
@@ -493,7 +510,7 @@ it('redirects only to pages of this site after signing in', async () => {
 
 it('shows hostile texts as plain text on every page', { timeout: 400_000 }, async () => {
   place = await plant()
-  const { organizationId, projectId, deviceId } = place
+  const { organizationId, projectId, deviceId, webhookId } = place
   const organization = `/${organizationId}`
   const project = `${organization}/projects/${projectId}`
   await signIn(page, stage, stage.admin)
@@ -507,6 +524,8 @@ it('shows hostile texts as plain text on every page', { timeout: 400_000 }, asyn
     [`${project}/settings`, 1],
     [`${project}/log`, 50],
     [`${organization}/settings/members`, 100],
+    [`${organization}/settings/webhooks`, 100],
+    [`${organization}/settings/webhooks/${webhookId}`, 50],
     ['/user/invitations', 20],
     ['/settings/profile', 1],
     ['/settings/security', 100],

@@ -1,5 +1,5 @@
 import { Link } from '@tanstack/react-router'
-import { counted, formatCount } from '../../lib/app/format.ts'
+import { counted } from '../../lib/app/format.ts'
 import { Switch } from '../../ui/app/Switch.tsx'
 import { Time } from '../../ui/app/Time.tsx'
 import { StateBadge } from '../../ui/lazy/StateBadge.tsx'
@@ -14,7 +14,7 @@ export const WEBHOOK_COLUMNS: readonly Column[] = [
   { name: 'Format', widthPx: 150 },
   { name: 'Sends', widthPx: 220 },
   { name: 'State', widthPx: 128 },
-  { name: 'Messages', widthPx: 116 },
+  { name: 'Messages', widthPx: 140 },
   { name: 'Last attempt', widthPx: 132 },
   { name: 'On', widthPx: 92 },
 ]
@@ -71,8 +71,8 @@ export function WebhookRow({ webhook, projectName }: WebhookRowProps) {
           {waitingCount === 0 ? (
             <span className="muted">None waits</span>
           ) : (
-            <span className="tabular">
-              {formatCount(waitingCount)} {waitingCount === 1 ? 'waits' : 'wait'}
+            <span className="lines">
+              {counted(waitingCount, 'message')} {waitingCount === 1 ? 'waits' : 'wait'}
             </span>
           )}
           {droppedCount > 0 && (
