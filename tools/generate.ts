@@ -25,7 +25,7 @@ import { moduleTypes } from './css-modules.ts'
 import { databaseTypes } from './database-types.ts'
 import { featureTypes } from './feature-types.ts'
 import { featureFiles } from './features.ts'
-import { requiredMembersText } from './required-members.ts'
+import { requiredMembersTexts } from './required-members.ts'
 
 const root = join(import.meta.dirname, '..')
 /** Folder of the hub's features. */
@@ -50,7 +50,9 @@ async function generate(): Promise<void> {
   await put('biome.json', await bordersOfFeatures())
   for (const [file, text] of Object.entries(await consoleTables(join(root, CONSOLE))))
     await put(`${CONSOLE}/${file}`, text)
-  await put(`${CONSOLE}/api/app/required-members.ts`, formatted(requiredMembersText()))
+  const members = requiredMembersTexts()
+  await put(`${CONSOLE}/api/app/required-members.ts`, formatted(members.first))
+  await put(`${CONSOLE}/api/lazy/required-members.ts`, formatted(members.later))
   await put(`${CONSOLE}/pages/webhooks/message-types.ts`, formatted(messageTypesText(events)))
   for (const file of (await readdir(join(root, CONSOLE), { recursive: true })).filter(name =>
     name.endsWith('.module.css'),

@@ -16,22 +16,44 @@ type Schema = {
 type Shape = { members: Map<string, Member> } | { items: Shape } | undefined
 type Member = { isRequired: boolean; shape: Shape }
 
-/** Text of the console's table of the members that its queries must have in their answers. */
-export function requiredMembersText(): string {
+/** Queries of the first screens of signed-in people. Their members belong to the first code that the console loads. */
+const FIRST: readonly string[] = [
+  'actor_GetActor',
+  'users_GetView',
+  'users_QueryOrganizations',
+  'users_QueryOrganizationInvitations',
+  'organizations_QueryProjects',
+  'projects_GetDetails',
+  'projects_GetSummary',
+  'projects_GetPins',
+  'projects_QueryDevices',
+  'projects_QueryDeviceCounts',
+  'views_Query',
+]
+
+/**
+ * Texts of the console's two tables of the members that its queries must have in their answers: those of the first screens, and the others,
+ * which are loaded with the first of their queries.
+ */
+export function requiredMembersTexts(): { first: string; later: string } {
   const rows = (Object.entries(actions) as [string, Action][])
     .filter(([, { kind }]) => kind === 'query')
     .map(([name, { output }]) => [name, textOf(shapeOf(outputSchemaOf(output) as Schema))] as const)
     .filter(([, text]) => text !== '')
-  return `// Written by \`npm run gen\` from the contract.
+  const table = (isFirst: boolean, which: string): string => `// Written by \`npm run gen\` from the contract.
 
 /**
- * Members that the answer of each query must have: names of an object's members in braces, of those of a list's items in brackets. A question
- * mark follows the name of an optional member.
+ * Members that the answer of each query ${which} must have: names of an object's members in braces, of those of a list's items in brackets.
+ * A question mark follows the name of an optional member.
  */
 export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
-${rows.map(([name, text]) => `  ${name}: '${text}',`).join('\n')}
+${rows
+  .filter(([name]) => FIRST.includes(name) === isFirst)
+  .map(([name, text]) => `  ${name}: '${text}',`)
+  .join('\n')}
 }
 `
+  return { first: table(true, 'of the first screens'), later: table(false, 'of the other screens') }
 }
 
 function shapeOf(schema: Schema): Shape {

@@ -100,11 +100,11 @@ export default defineConfig({
               test: /console\/src\/((api|lib|shell|ui)\/)?[^/]+$|styles\/index\.css$|\/routes\.ts$|packages\/actions\/(?!src\/exact-json)/,
               priority: 2,
             },
-            // The chunk `app` has the modules that signed-in pages share, and tiny ones of rooms. Without it, their dozens of small modules and icons
+            // The chunk `app` has the modules that the pages of projects and of devices share, and tiny ones of rooms. Without it, their dozens of small modules and icons
             // would be dozens of requests.
             {
               name: 'app',
-              test: /console\/src\/\w+\/app\/|styles\/app\.css$|lucide-react\/.*\/icons\/|pages\/devices\/(has-failed|shared\/([dD]evice-?[nN]ame|software-condition|deletions|proxy-link-hours))\.|pages\/bulk\/shared\/bulk-store\.|offline\/known-counts\.|accounts\/shared\/use-invitations\./,
+              test: /console\/src\/\w+\/app\/(?!(DeleteTokenButton|Dialog|ErrorBoundary|OtherOffset|Section|Switch|menu-props|open-window|out-of-hours|use-debounced|use-toggled|user-agent|joined-queries)\.)|styles\/app\.css$|lucide-react\/.*\/icons\/(?!(ban|building-2|circle-question-mark|circle-user|external-link|eye|file|file-input|gauge|history|info|link|link-2|lock|pause|pencil|pencil-line|shield-x|tag|trash-2|undo-2|webhook|workflow)\.)|pages\/devices\/(has-failed|shared\/([dD]evice-?[nN]ame|software-condition|deletions|proxy-link-hours))\.|pages\/bulk\/shared\/bulk-store\.|offline\/known-counts\.|accounts\/shared\/use-invitations\./,
               minShareCount: 2,
               priority: 1,
             },
@@ -125,9 +125,11 @@ export default defineConfig({
             // The list of devices and the parts that it loads later share these.
             {
               name: 'list',
-              test: /pages\/devices\/list\/(all-devices-input|attention|column-ids|column-view|columns\.module)|predicates\/src\/device-fields/,
+              test: /pages\/devices\/(list\/(all-devices-input|attention|column-ids|column-view|columns\.module)|shared\/FoundText)|predicates\/src\/(device-fields|expr)/,
               minShareCount: 2,
             },
+            // Modules of `app` folders and icons that other pages share.
+            { name: 'dialogs', test: /console\/src\/\w+\/app\/|lucide-react\/.*\/icons\//, minShareCount: 2 },
             {
               name: 'device',
               test: /pages\/devices\/(detail\/(?!timeline\/)|shared\/use-proxy-link|SameError|tab-row|next-steps)|pages\/approvals\/shared\//,

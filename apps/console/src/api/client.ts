@@ -20,10 +20,10 @@ const OF_DEVICES: ReadonlySet<ActionName> = new Set<ActionName>([
   'devices_QueryTimeline',
 ])
 
-/** Throws an `ActionError` for an answer that a page cannot show. */
-type AnswerCheck = (name: ActionName, answer: unknown) => void
+/** Resolves to a function that throws an `ActionError` for an answer of the action that a page cannot show. */
+type AnswerCheck = (name: ActionName) => Promise<(answer: unknown) => void> | undefined
 
-let check: AnswerCheck = () => {}
+let check: AnswerCheck = () => undefined
 
 /** Sets the check of all later answers. Only signed-in pages set it (`app/check-answer.ts`), which keeps the code of the sign-in page small. */
 export function setAnswerCheck(checkAnswer: AnswerCheck) {
@@ -32,8 +32,9 @@ export function setAnswerCheck(checkAnswer: AnswerCheck) {
 
 /** Runs an action on the hub that served this page. Rejects with `ActionError`. */
 export const invoke: Invoke = async (name, ...rest) => {
-  const answer = await (OF_DEVICES.has(name) ? invokeExactly(name, ...rest) : plain(name, ...rest))
-  check(name, answer)
+  const asked = OF_DEVICES.has(name) ? invokeExactly(name, ...rest) : plain(name, ...rest)
+  const [answer, verify] = await Promise.all([asked, check(name)])
+  verify?.(answer)
   return answer
 }
 

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest'
 import { missingMember } from './check-answer.ts'
+import { REQUIRED_MEMBERS } from './required-members.ts'
 
 const DEVICE = {
   deviceId: 'd_1',
@@ -10,32 +11,40 @@ const DEVICE = {
 }
 
 it('finds nothing in an answer with all members, with unknown ones, and with an unknown word', () => {
-  expect(missingMember('projects_QueryDevices', { devices: [] })).toBeUndefined()
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: [] })).toBeUndefined()
   const device = { ...DEVICE, status: 'asleep', colour: 'red' }
-  expect(missingMember('projects_QueryDevices', { devices: [DEVICE, device], weather: {} })).toBeUndefined()
+  expect(
+    missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: [DEVICE, device], weather: {} }),
+  ).toBeUndefined()
 })
 
 it('names the first member that an answer lacks', () => {
   const { status: _, ...device } = DEVICE
-  expect(missingMember('projects_QueryDevices', { devices: [DEVICE, device] })).toBe('devices[1].status')
-  expect(missingMember('projects_QueryDevices', { devices: [null] })).toBe('devices[0]')
-  expect(missingMember('projects_QueryDevices', {})).toBe('devices')
-  expect(missingMember('projects_QueryDevices', 'a page of a proxy')).toBe('an object')
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: [DEVICE, device] })).toBe(
+    'devices[1].status',
+  )
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: [null] })).toBe('devices[0]')
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, {})).toBe('devices')
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, 'a page of a proxy')).toBe('an object')
 })
 
 it('names a member of another kind than the contract says', () => {
-  expect(missingMember('projects_QueryDevices', { devices: {} })).toBe('devices')
-  expect(missingMember('projects_QueryDevices', { devices: [], memberColumns: 'name' })).toBe('memberColumns')
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: {} })).toBe('devices')
+  expect(missingMember(REQUIRED_MEMBERS.projects_QueryDevices, { devices: [], memberColumns: 'name' })).toBe(
+    'memberColumns',
+  )
 })
 
 it('looks into optional members only if an answer has them', () => {
   const summary = { projectId: 'p_1', deviceCount: 0, connectedCount: 0, pendingCount: 0, bins: [] }
-  expect(missingMember('projects_GetSummary', { ...summary, newestDevice: null })).toBeUndefined()
-  expect(missingMember('projects_GetSummary', { ...summary, newestDevice: { deviceId: 'd_1' } })).toBe(
-    'newestDevice.firstSeen',
-  )
+  expect(
+    missingMember(REQUIRED_MEMBERS.projects_GetSummary, { ...summary, newestDevice: null }),
+  ).toBeUndefined()
+  expect(
+    missingMember(REQUIRED_MEMBERS.projects_GetSummary, { ...summary, newestDevice: { deviceId: 'd_1' } }),
+  ).toBe('newestDevice.firstSeen')
 })
 
 it('checks no answer of a command', () => {
-  expect(missingMember('devices_SetName', undefined)).toBeUndefined()
+  expect(missingMember(REQUIRED_MEMBERS.devices_SetName, undefined)).toBeUndefined()
 })

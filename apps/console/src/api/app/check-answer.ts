@@ -1,6 +1,7 @@
-import { ActionError, type ActionName } from '@muster/actions/client'
+import { ActionError } from '@muster/actions/client'
+import { loadCode } from '../../lib/load-code.ts'
 import { setAnswerCheck } from '../client.ts'
-import { REQUIRED_MEMBERS } from './required-members.ts'
+import { REQUIRED_MEMBERS as FIRST } from './required-members.ts'
 
 /** Required members of an object by name (`members`), those of a list's items (`items`), or undefined for a value that is not looked into. */
 type Shape = { kind: '{' | '['; members: Member[] } | undefined
@@ -10,22 +11,29 @@ const shapes = new Map<string, Shape>()
 
 /**
  * Checks all answers from now on: a query whose answer lacks a member fails with a sentence that names it, like a query that the hub refuses.
- * The page then says what it could not load and shows the rest.
+ * The page then says what it could not load and shows the rest. The members of rarer queries are loaded beside the first of them; if that
+ * fails, the answer is not checked.
  */
 export function checkAnswers() {
-  setAnswerCheck((name, answer) => {
-    const missing = missingMember(name, answer)
-    if (missing === undefined) return
-    throw new ActionError('Internal', `The answer of the hub lacks ${missing} (${name}).`, { status: 200 })
+  setAnswerCheck(async name => {
+    const { REQUIRED_MEMBERS: members } =
+      name in FIRST ? { REQUIRED_MEMBERS: FIRST } : await loadCode(loadLater).catch(() => NONE)
+    return answer => {
+      const missing = missingMember(members[name], answer)
+      if (missing === undefined) return
+      throw new ActionError('Internal', `The answer of the hub lacks ${missing} (${name}).`, { status: 200 })
+    }
   })
 }
 
-/** Path of a member that the contract requires and the answer of an action lacks, such as `devices[3].status`. */
-export function missingMember(name: ActionName, answer: unknown): string | undefined {
-  const text = REQUIRED_MEMBERS[name]
+const NONE = { REQUIRED_MEMBERS: {} as Readonly<Record<string, string>> }
+const loadLater = () => import('../lazy/required-members.ts')
+
+/** Path of a member that an answer lacks, such as `devices[3].status`. `text` is the query's text of `REQUIRED_MEMBERS`. */
+export function missingMember(text: string | undefined, answer: unknown): string | undefined {
   if (text === undefined) return undefined
-  if (!shapes.has(name)) shapes.set(name, shapeIn(text))
-  return missingIn(shapes.get(name), answer, '')
+  if (!shapes.has(text)) shapes.set(text, shapeIn(text))
+  return missingIn(shapes.get(text), answer, '')
 }
 
 function missingIn(shape: Shape, value: unknown, path: string): string | undefined {
