@@ -287,8 +287,22 @@ describe('projects and devices', () => {
       code: 1,
       err: expect.stringContaining('Found no view "Bay B", expected one of: Bay A'),
     })
-    const deletion = await inProcess(['projects', 'views', 'delete', projectId, created.out.trim()])
-    expect(deletion).toMatchObject({ code: 0, out: 'Deleted.\n' })
+    // The same commands stand beside `devices`. A view keeps columns and order too.
+    const create = ['views', 'create', projectId, 'Bay B', '--where', where, '--sort', '-name', '--columns']
+    expect(await inProcess([...create, 'deviceId,name,status,label.site'])).toMatchObject({ code: 0 })
+    expect((await listed('Bay B')).map(({ name }) => name)).toEqual(['a-2', 'a-1'])
+    expect((await inProcess(['devices', 'list', projectId, '--view', 'Bay B', '--csv'])).out).toContain(
+      'deviceId,name,status,label.site\r\n',
+    )
+    expect(await inProcess([...create, 'hostname'])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('A view has no column "hostname", expected name, deviceId, firstSeen, '),
+    })
+    for (const view of [created.out.trim(), 'Bay B'])
+      expect(await inProcess(['views', 'delete', projectId, view])).toMatchObject({
+        code: 0,
+        out: 'Deleted.\n',
+      })
   })
 
   it('shows chosen columns of a list, as table, JSON and CSV', async () => {

@@ -11,6 +11,7 @@ import { addLoginCommand } from './commands/login.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
 import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
+import { addViewCommands } from './commands/views.ts'
 import { addWebhookCommands } from './commands/webhooks.ts'
 import { type Access, type GlobalOptions, readAccess, siteProxy } from './config.ts'
 import { CliError, EXIT, exitCodeOf, messageOf, rootCauseOf } from './errors.ts'
@@ -64,6 +65,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
   addOrganizationCommands(program, context)
   addProjectCommands(program, context)
   addDeviceCommands(program, context)
+  addViewCommands(program, context)
   addEventCommands(program, context)
   addWebhookCommands(program, context)
   addForwardCommand(program, context)

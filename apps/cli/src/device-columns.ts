@@ -1,6 +1,7 @@
-import { type ActionOutput, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
-import { DEVICE_FIELDS, isLabelKey, LABELS } from '@muster/predicates'
+import { type ActionInput, type ActionOutput, MAX_PROPERTY_COLUMNS } from '@muster/actions/client'
+import { DEVICE_FIELDS, isLabelKey, LABELS, LIST_FIELDS, type ListFieldName } from '@muster/predicates'
 import { InvalidArgumentError } from 'commander'
+import { CliError } from './errors.ts'
 
 /** A device of a list. */
 export type ListedDevice = ActionOutput<'projects_QueryDevices'>['devices'][number]
@@ -59,6 +60,26 @@ export function viewColumns(
   const names = new Set(['deviceId', 'name'])
   const chosen = columns.map(column => ('column' in column ? column.column : columnName(column.property)))
   return [...new Set([...names, ...chosen])].map(deviceColumn)
+}
+
+/**
+ * Columns as a saved view keeps them: those of the device list, and paths of properties and labels. Id and name always stand in a list. Throws for
+ * a field that is no column of the device list.
+ */
+export function savedColumns(columns: readonly DeviceColumn[]): SavedColumn[] {
+  return columns.flatMap(({ name, path }): SavedColumn[] => {
+    if (path !== undefined) return [{ property: path }]
+    if (name === 'deviceId' || name === 'name') return []
+    if (isListField(name)) return [{ column: name }]
+    const expected = Object.keys(LIST_FIELDS).join(', ')
+    throw new CliError(`A view has no column "${name}", expected ${expected}, label.KEY, or a property.`)
+  })
+}
+
+type SavedColumn = NonNullable<ActionInput<'views_Create'>['columns']>[number]
+
+function isListField(name: string): name is Exclude<ListFieldName, 'name'> {
+  return Object.hasOwn(LIST_FIELDS, name)
 }
 
 /** Name of the column of a path of a view, which has labels below the property of the labels. */

@@ -1,14 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import { type ActionInput, MASKED_HEADER } from '@muster/actions/client'
-import { type JsonExpr, printPredicate } from '@muster/predicates'
 import { Argument, type Command, InvalidArgumentError } from 'commander'
-import { boolean, jsonObject, labelToSet, predicate } from '../arguments.ts'
+import { boolean, jsonObject, labelToSet } from '../arguments.ts'
 import type { CommandContext } from '../command-context.ts'
 import { CliError } from '../errors.ts'
 import { readList } from '../lists.ts'
 import { repositoryIdOf } from '../paths.ts'
-import { savedView } from '../saved-view.ts'
 import { addDeviceList } from './device-lists.ts'
+import { addViewCommands } from './views.ts'
 
 /** Adds `muster projects`: projects, their devices, exports, linked repositories and deployment tokens. */
 export function addProjectCommands(program: Command, context: CommandContext): void {
@@ -54,45 +53,7 @@ export function addProjectCommands(program: Command, context: CommandContext): v
   const devices = group.command('devices').description('devices of a project')
   addDeviceList(devices, context)
 
-  const views = group.command('views').description('saved views of the devices of a project')
-  views
-    .command('list <project>')
-    .description('list the views that you see, by name')
-    .action(async (projectId: string, _: object, command: Command) => {
-      printTable(command, await readList(context, command, 'views_Query', { projectId }), [
-        { title: 'Id', of: row => row.viewId },
-        { title: 'Name', of: row => row.name },
-        { title: 'Seen by', of: row => (row.isShared ? 'everyone' : 'you') },
-        {
-          title: 'Predicate',
-          of: row => row.conditions.predicate && printPredicate(row.conditions.predicate),
-        },
-      ])
-    })
-  views
-    .command('create <project> <name>')
-    .description('save a view')
-    .requiredOption('--where <predicate>', 'devices for which this holds', predicate)
-    .option('--shared', 'everyone in the project sees it')
-    .action(
-      async (
-        projectId: string,
-        name: string,
-        { where, shared = false }: { where: JsonExpr; shared?: boolean },
-        command: Command,
-      ) => {
-        const input = { projectId, name, conditions: { predicate: where }, isShared: shared }
-        const created = await invoke(command, 'views_Create', input)
-        print(command, created, created.viewId)
-      },
-    )
-  views
-    .command('delete <project> <view>')
-    .description('delete a view, by its id or its name')
-    .action(async (projectId: string, view: string, _: object, command: Command) => {
-      const { viewId } = await savedView(context, command, projectId, view)
-      print(command, await invoke(command, 'views_Delete', { projectId, viewId }), 'Deleted.')
-    })
+  addViewCommands(group, context)
 
   const otlp = group.command('otlp').description('export of the events of a project to an OTLP collector')
   otlp

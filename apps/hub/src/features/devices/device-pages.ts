@@ -5,7 +5,6 @@ import { runBrief } from '../../platform/database/client/brief.ts'
 import { type Db, STATEMENT_TIMEOUT_MS, withQueryOptions } from '../../platform/database/client/connection.ts'
 import { isCancelled } from '../../platform/database/client/errors.ts'
 import { countRows, cursorOrder, queryPage, type SortKey } from '../../platform/database/client/page.ts'
-import { HAS_ONE_PLAN } from '../../platform/database/client/preparing-client.ts'
 import { labelOfDevice, labelOfPath, labelsOfDevice } from '../labels/index.ts'
 import { matchesFilter } from './device-filter.ts'
 import { type DeviceMatch, matchesOf } from './device-search.ts'
@@ -120,9 +119,10 @@ async function readIdsFirst(
   if (ids.length === 0) return { rows: [], ...page }
   const query = await devicesQuery(db, { ...input, filter: undefined })
   const found = await query
-    // Without columns of properties, each page has this text. Planning it takes longer than running it.
+    // Without columns of properties, each page has this text. Planning it takes longer than running it. The comment prepares it
+    // (`preparing-client.ts`).
     .$if(input.columns === undefined || input.columns.length === 0, fields =>
-      fields.modifyFront(sql.raw(HAS_ONE_PLAN)),
+      fields.modifyFront(sql`/* one plan */`),
     )
     .where(sql<boolean>`d.device_id = any (${ids}::text[])`)
     .execute()

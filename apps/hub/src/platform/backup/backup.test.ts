@@ -134,6 +134,8 @@ it('goal R14: backs up a running hub, and restores it with its devices into an e
     name => before[name] === still[name] && !changed.includes(name),
   )
   expect(unchanged.length).toBeGreaterThan(40)
+  // The fixtures have a label and a view.
+  expect(unchanged).toEqual(expect.arrayContaining(['device_label', 'device_view']))
   for (const name of unchanged) expect(after[name], name).toBe(before[name])
   expect(await schemaOf(target)).toEqual(await schemaOf(source))
   expect(await target.query('select count(*)::int as n from session')).toEqual([{ n: 0 }])

@@ -19,7 +19,7 @@ export type QueryOptions = {
  * Comment in a statement whose generic plan is good whatever its values are. Such a statement is prepared among those planned `by values` too.
  * Only texts that the hub alone makes may have it, since each gets one of the names.
  */
-export const HAS_ONE_PLAN = '/* one plan */'
+const HAS_ONE_PLAN = '/* one plan */'
 
 type Statement = { text: string; values?: unknown[]; name?: string } & QueryOptions
 
