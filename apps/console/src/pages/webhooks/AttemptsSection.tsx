@@ -19,7 +19,7 @@ import folding from '../../ui/lazy/folding-rows.module.css'
 import { ACTIONS, Cell, type Column, Row, Table, WideRow } from '../../ui/lazy/Table.tsx'
 import { ResendDialog } from './ResendDialog.tsx'
 import styles from './WebhookPage.module.css'
-import { type Attempt, answerWords, type WebhookDetails } from './webhook.ts'
+import { type Attempt, answerWords, nounOf, type WebhookDetails } from './webhook.ts'
 
 /** Attempts for a message (docs/webhooks.md). */
 const MOST_ATTEMPTS = 8
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column[] = [
 
 /** Attempts of a webhook to deliver messages, newest first, with the share that the receiver took. */
 export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
-  const { webhookId, attemptCount, successCount, waitingCount, failingSince } = webhook
+  const { webhookId, attemptCount, successCount, waitingCount } = webhook
   const [{ show, message = '' }, change] = usePageSearch(attemptsSearch)
   const [open, toggle] = useToggled()
   const [isResending, setResending] = useState(false)
@@ -75,7 +75,7 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
             ? 'No attempt in 24 h'
             : `answered with 2xx in 24 h, of ${counted(attemptCount, 'attempt')}`}
           {waitingCount > 0 &&
-            ` · ${counted(waitingCount, 'message')} ${waitingCount === 1 ? 'waits' : 'wait'}`}
+            ` · ${counted(waitingCount, nounOf(webhook))} ${waitingCount === 1 ? 'waits' : 'wait'}`}
         </span>
       </p>
       <div className="tools">
@@ -156,9 +156,7 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
           />
         )}
       </div>
-      {isResending && (
-        <ResendDialog webhookId={webhookId} failingSince={failingSince} onClose={() => setResending(false)} />
-      )}
+      {isResending && <ResendDialog webhook={webhook} onClose={() => setResending(false)} />}
     </Section>
   )
 }
