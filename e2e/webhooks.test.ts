@@ -322,6 +322,9 @@ it('exports the events of devices to a collector that an administrator sets in t
   expect(
     await page.getByRole('button', { name: /^(Send Test|Send a test now|Change…|Rotate…)$/ }).count(),
   ).toBe(0)
+  // A batch that was delivered cannot be sent again.
+  await page.getByRole('button', { name: /^Details of msg_/ }).waitFor()
+  expect(await page.getByRole('button', { name: /^Replay msg_/ }).count()).toBe(0)
   await expectGoodScreen(page, 'webhook-export')
   await page.getByRole('button', { name: 'Turn it on' }).click()
   await page.getByText('Delivering', { exact: true }).waitFor()
