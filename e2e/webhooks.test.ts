@@ -282,19 +282,13 @@ it('exports the events of devices to a collector that an administrator sets in t
   await section.getByText('Delivering', { exact: true }).waitFor()
   expect(await page.content()).not.toContain('Bearer abc')
   await using device = await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) })
+  const publish = (eventId: string, body: string) =>
+    device.invoke('devices_PublishEvents', {
+      deviceId: device.deviceId,
+      events: [{ eventId, severity: 'Warning', body, attributes: {}, emittedAt: new Date().toISOString() }],
+    })
   const body = 'The crane is overloaded'
-  await device.invoke('devices_PublishEvents', {
-    deviceId: device.deviceId,
-    events: [
-      {
-        eventId: 'd_ev_20261130-1203-17czX8X1',
-        severity: 'Warning',
-        body,
-        attributes: {},
-        emittedAt: new Date().toISOString(),
-      },
-    ],
-  })
+  await publish('d_ev_20261130-1203-17czX8X1', body)
   await until('the collector has the event', () => receiver.exports.some(one => one.body.includes(body)))
   expect(receiver.exports.at(-1)).toMatchObject({ path: '/hook/v1/logs', authorization: 'Bearer abc' })
 
@@ -330,6 +324,17 @@ it('exports the events of devices to a collector that an administrator sets in t
   await page.getByText('Delivering', { exact: true }).waitFor()
   await page.getByRole('link', { name: 'Change in the settings of the project' }).click()
   await section.getByText('Delivering', { exact: true }).waitFor()
+
+  receiver.answer = response => void response.writeHead(503).end()
+  await publish('d_ev_20261130-1204-17czX8X2', 'The crane is still overloaded')
+  await section.getByText('Failing since').waitFor()
+  await section.getByText('1 event waits.').waitFor()
+  await expectGoodScreen(page, 'project-export-failing')
+  await section.getByRole('link', { name: 'Attempts, replay and deletion' }).click()
+  await page.getByRole('region', { name: /^No 2xx since/ }).waitFor()
+  await page.getByRole('button', { name: /^Replay msg_/ }).waitFor()
+  await expectGoodScreen(page, 'webhook-export-failing')
+  receiver.answer = response => void response.end('{}')
 })
 
 it('does not show a member the export of events', async () => {
