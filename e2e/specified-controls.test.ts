@@ -168,6 +168,23 @@ const FORMS: Record<string, Opened> = {
     submit: 'Send Again',
     values: { wrong: { 'Failed since': '' }, right: { 'Failed since': '2026-11-01T10:00' } },
   },
+  'the export of events of a project': {
+    file: 'pages/webhooks/shared/ExportForm.tsx',
+    open: async () => {
+      const section = await region(`${project}/settings`, 'Export of events')
+      await section.getByRole('button', { name: 'Add a header' }).click()
+      return section
+    },
+    submit: 'Save',
+    values: {
+      wrong: { Address: ' ' },
+      right: {
+        Address: 'https://collector.example:4318',
+        'Name of header 1': 'Authorization',
+        'Value of header 1': 'Bearer abc',
+      },
+    },
+  },
   'pinned properties': {
     file: 'pages/projects/PinForm.tsx',
     open: async () => {

@@ -1,10 +1,11 @@
 import { once } from 'node:events'
 import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { connectDevice } from '@muster/testkit'
 import { until } from '@muster/testkit/until'
 import type { Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, beforeEach, expect, it } from 'vitest'
-import { changeDatabase } from './hub-child.ts'
+import { changeDatabase, firstToken } from './hub-child.ts'
 import { allowClipboard, expectGoodScreen, invoke, openStage, organizationOf, type Stage } from './people.ts'
 import { addFailingWebhook } from './populated-stage.ts'
 
@@ -23,6 +24,8 @@ type Receiver = AsyncDisposable & {
   url: string
   /** Ids and types of the messages, in the order of their arrival. */
   messages: { id: string; type: string }[]
+  /** Requests of an export of events. */
+  exports: { path: string; authorization: string | undefined; body: string }[]
   answer: (response: ServerResponse) => void
 }
 
@@ -30,6 +33,7 @@ async function openReceiver(): Promise<Receiver> {
   const opened: Receiver = {
     url: '',
     messages: [],
+    exports: [],
     answer: response => void response.end('ok'),
     [Symbol.asyncDispose]: () => new Promise(done => server.close(() => done())),
   }
@@ -37,8 +41,14 @@ async function openReceiver(): Promise<Receiver> {
     const chunks: Buffer[] = []
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const { type } = JSON.parse(Buffer.concat(chunks).toString()) as { type: string }
-      opened.messages.push({ id: String(request.headers['webhook-id']), type })
+      const body = Buffer.concat(chunks).toString()
+      const { url: path = '' } = request
+      if (path.endsWith('/v1/logs')) {
+        opened.exports.push({ path, authorization: request.headers.authorization, body })
+      } else {
+        const { type } = JSON.parse(body) as { type: string }
+        opened.messages.push({ id: String(request.headers['webhook-id']), type })
+      }
       response.setHeader('connection', 'close')
       opened.answer(response)
     })
@@ -50,7 +60,7 @@ async function openReceiver(): Promise<Receiver> {
 }
 
 beforeAll(async () => {
-  stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: 'webhooks:127.0.0.1' }))
+  stage = resources.use(await openStage({ MUSTER_OUTBOUND_ALLOW: 'webhooks:127.0.0.1,otlp:127.0.0.1' }))
   receiver = resources.use(await openReceiver())
   page = await stage.signedInPage({ prepare: allowClipboard })
   organizationId = await organizationOf(page)
@@ -243,6 +253,95 @@ it('changes a webhook, makes a new secret, turns it off and on, and deletes it',
   await page.getByText('Webhook Assets deleted.').waitFor()
   await heading('Webhooks')
   expect(await rowOf('Assets').count()).toBe(0)
+})
+
+it('exports the events of devices to a collector that an administrator sets in the settings of a project', async () => {
+  await page.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/settings`)
+  const section = page.getByRole('region', { name: 'Export of events', exact: true })
+  const address = section.getByLabel('Address')
+  const save = section.getByRole('button', { name: 'Save' })
+  await section.getByRole('checkbox', { name: 'Send events to a collector' }).check()
+  await address.fill('http://10.20.1.5:4318')
+  await section.getByRole('button', { name: 'Add a header' }).click()
+  await section.getByLabel('Name of header 1').fill('Authorization')
+  await save.click()
+  await section.getByText('The header Authorization has no value.').waitFor()
+  await section.getByLabel('Value of header 1', { exact: false }).first().fill('Bearer abc')
+  await save.click()
+  await section
+    .getByRole('alert')
+    .getByText(/^Found an address that is private.*with `otlp:`\.$/)
+    .waitFor()
+  expect(await address.getAttribute('aria-invalid')).toBe('true')
+  await expectGoodScreen(page, 'project-export-refused')
+
+  receiver.answer = response => void response.end('{}')
+  await address.fill(receiver.url)
+  await save.click()
+  await page.getByText('Events of devices are exported.').waitFor()
+  await section.getByText('Delivering', { exact: true }).waitFor()
+  expect(await page.content()).not.toContain('Bearer abc')
+  await using device = await connectDevice({ url: stage.hub.url, token: firstToken(stage.hub) })
+  const publish = (eventId: string, body: string) =>
+    device.invoke('devices_PublishEvents', {
+      deviceId: device.deviceId,
+      events: [{ eventId, severity: 'Warning', body, attributes: {}, emittedAt: new Date().toISOString() }],
+    })
+  const body = 'The crane is overloaded'
+  await publish('d_ev_20261130-1203-17czX8X1', body)
+  await until('the collector has the event', () => receiver.exports.some(one => one.body.includes(body)))
+  expect(receiver.exports.at(-1)).toMatchObject({ path: '/hook/v1/logs', authorization: 'Bearer abc' })
+
+  // A blank value keeps the stored one, but not for another host.
+  await page.reload()
+  const kept = section.getByText('Blank: the stored value stays.')
+  await kept.waitFor()
+  await address.fill('http://127.0.0.1:9/hook')
+  await kept.waitFor({ state: 'detached' })
+  await save.click()
+  await section.getByText('The header Authorization has no value.').waitFor()
+  await address.fill(receiver.url)
+  await kept.waitFor()
+  await section.getByRole('checkbox', { name: 'Send events to a collector' }).uncheck()
+  await save.click()
+  await page.getByText('The export of events is off.').waitFor()
+  await section.getByText('Off', { exact: true }).waitFor()
+  const { config } = await invoke(page, 'projects_GetOtlpConfig', { projectId })
+  expect(config).toEqual({ enabled: false, endpoint: receiver.url, headers: { Authorization: '********' } })
+  await expectGoodScreen(page, 'project-export')
+
+  await section.getByRole('link', { name: 'Attempts, replay and deletion' }).click()
+  await page.getByText('OpenTelemetry (OTLP)').waitFor()
+  await page.getByRole('heading', { name: 'This webhook is off' }).waitFor()
+  expect(
+    await page.getByRole('button', { name: /^(Send Test|Send a test now|Change…|Rotate…)$/ }).count(),
+  ).toBe(0)
+  // A batch that was delivered cannot be sent again.
+  await page.getByRole('button', { name: /^Details of msg_/ }).waitFor()
+  expect(await page.getByRole('button', { name: /^Replay msg_/ }).count()).toBe(0)
+  await expectGoodScreen(page, 'webhook-export')
+  await page.getByRole('button', { name: 'Turn it on' }).click()
+  await page.getByText('Delivering', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Change in the settings of the project' }).click()
+  await section.getByText('Delivering', { exact: true }).waitFor()
+
+  receiver.answer = response => void response.writeHead(503).end()
+  await publish('d_ev_20261130-1204-17czX8X2', 'The crane is still overloaded')
+  await section.getByText('Failing since').waitFor()
+  await section.getByText('1 event waits.').waitFor()
+  await expectGoodScreen(page, 'project-export-failing')
+  await section.getByRole('link', { name: 'Attempts, replay and deletion' }).click()
+  await page.getByRole('region', { name: /^No 2xx since/ }).waitFor()
+  await page.getByRole('button', { name: /^Replay msg_/ }).waitFor()
+  await expectGoodScreen(page, 'webhook-export-failing')
+  receiver.answer = response => void response.end('{}')
+})
+
+it('does not show a member the export of events', async () => {
+  const mira = await stage.signedInPage({ person: MIRA })
+  await mira.goto(`${stage.hub.url}/${organizationId}/projects/${projectId}/settings`)
+  await mira.getByRole('region', { name: 'Retention', exact: true }).waitFor()
+  expect(await mira.getByRole('region', { name: 'Export of events' }).count()).toBe(0)
 })
 
 it('has no entry and no page for a member, until the member becomes an administrator', async () => {

@@ -1,9 +1,12 @@
 import type { ActionOutput } from '@muster/actions/client'
 import { getRouteApi, useNavigate } from '@tanstack/react-router'
 import { Trash2 } from 'lucide-react'
+import { lazy } from 'react'
 import { useActionState, useCommand } from '../../api/queries.ts'
 import { NameForm } from '../../form/NameForm.tsx'
 import { counted } from '../../lib/app/format.ts'
+import { loadCode } from '../../lib/load-code.ts'
+import { organizationIdOf, useOrganizations } from '../../organization.ts'
 import { MissingStamp } from '../../ui/app/LiveStamp.tsx'
 import { Page, PageHead } from '../../ui/app/Page.tsx'
 import { Section } from '../../ui/app/Section.tsx'
@@ -11,18 +14,26 @@ import { Settled } from '../../ui/app/Settled.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { DangerLine, DangerZone } from '../../ui/lazy/DangerZone.tsx'
 import details from '../../ui/lazy/details.module.css'
+import { SectionBoundary } from '../../ui/lazy/SectionBoundary.tsx'
 import { SheetSkeleton } from '../../ui/lazy/SheetSkeleton.tsx'
 import { BlockedDevicesSection } from '../devices/shared/BlockedDevicesSection.tsx'
 import { CertificateRenewalSection } from './CertificateRenewalSection.tsx'
 import pinned from './PinnedPropertiesSection.module.css'
 import { PinnedPropertiesSection } from './PinnedPropertiesSection.tsx'
 
+const ExportForm = lazy(async () => ({
+  default: (await loadCode(() => import('../webhooks/shared/ExportForm.tsx'))).ExportForm,
+}))
+
 const route = getRouteApi('/authenticated/org_{$organization}/projects/$projectId/settings')
 
-/** Settings of a project: its name, its pinned properties, its blocked devices, how long its data are kept, and its deletion. */
+/** Settings of a project: its name, pinned properties, blocked devices, export of events, how long its data are kept, and its deletion. */
 export function ProjectSettingsPage() {
   const { organization, projectId } = route.useParams()
+  const organizationId = organizationIdOf({ organization })
   const navigate = useNavigate()
+  // Only administrators of the organization may see and change the export.
+  const isAdmin = useOrganizations()?.find(one => one.organizationId === organizationId)?.isAdmin ?? false
   const { data } = useActionState('projects_GetDetails', { projectId })
   const remove = useCommand('projects_Delete', {
     deletes: input => input.projectId,
@@ -67,6 +78,13 @@ export function ProjectSettingsPage() {
           <PinnedPropertiesSection projectId={projectId} />
           {data && <CertificateRenewalSection projectId={projectId} isAllowed={data.certificateRenewal} />}
           <BlockedDevicesSection projectId={projectId} />
+          {isAdmin && (
+            <Section title="Export of events" padded={false}>
+              <SectionBoundary what="the export of events">
+                <ExportForm organizationId={organizationId} projectId={projectId} />
+              </SectionBoundary>
+            </Section>
+          )}
           {data && <RetentionSection {...data.retention} />}
           <DangerZone>
             <DangerLine

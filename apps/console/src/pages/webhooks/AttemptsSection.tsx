@@ -19,7 +19,7 @@ import folding from '../../ui/lazy/folding-rows.module.css'
 import { ACTIONS, Cell, type Column, Row, Table, WideRow } from '../../ui/lazy/Table.tsx'
 import { ResendDialog } from './ResendDialog.tsx'
 import styles from './WebhookPage.module.css'
-import { type Attempt, answerWords, type WebhookDetails } from './webhook.ts'
+import { type Attempt, answerWords, isExport, nounOf, type WebhookDetails } from './webhook.ts'
 
 /** Attempts for a message (docs/webhooks.md). */
 const MOST_ATTEMPTS = 8
@@ -42,7 +42,7 @@ const COLUMNS: readonly Column[] = [
 
 /** Attempts of a webhook to deliver messages, newest first, with the share that the receiver took. */
 export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
-  const { webhookId, attemptCount, successCount, waitingCount, failingSince } = webhook
+  const { webhookId, attemptCount, successCount, waitingCount } = webhook
   const [{ show, message = '' }, change] = usePageSearch(attemptsSearch)
   const [open, toggle] = useToggled()
   const [isResending, setResending] = useState(false)
@@ -75,7 +75,7 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
             ? 'No attempt in 24 h'
             : `answered with 2xx in 24 h, of ${counted(attemptCount, 'attempt')}`}
           {waitingCount > 0 &&
-            ` · ${counted(waitingCount, 'message')} ${waitingCount === 1 ? 'waits' : 'wait'}`}
+            ` · ${counted(waitingCount, nounOf(webhook))} ${waitingCount === 1 ? 'waits' : 'wait'}`}
         </span>
       </p>
       <div className="tools">
@@ -121,7 +121,7 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
               return [
                 <AttemptRow
                   key={key}
-                  webhookId={webhookId}
+                  webhook={webhook}
                   attempt={attempt}
                   isOpen={open.has(key)}
                   onOpen={() => toggle(key)}
@@ -129,7 +129,7 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
                 open.has(key) && (
                   <WideRow key={`details of ${key}`} detail>
                     <AttemptDetail
-                      webhookId={webhookId}
+                      webhook={webhook}
                       attempt={attempt}
                       onMessage={id => change({ message: id, show: 'all' })}
                     />
@@ -156,16 +156,14 @@ export function AttemptsSection({ webhook }: { webhook: WebhookDetails }) {
           />
         )}
       </div>
-      {isResending && (
-        <ResendDialog webhookId={webhookId} failingSince={failingSince} onClose={() => setResending(false)} />
-      )}
+      {isResending && <ResendDialog webhook={webhook} onClose={() => setResending(false)} />}
     </Section>
   )
 }
 
-type AttemptRowProps = { webhookId: string; attempt: Attempt; isOpen: boolean; onOpen: () => void }
+type AttemptRowProps = { webhook: WebhookDetails; attempt: Attempt; isOpen: boolean; onOpen: () => void }
 
-function AttemptRow({ webhookId, attempt, isOpen, onOpen }: AttemptRowProps) {
+function AttemptRow({ webhook, attempt, isOpen, onOpen }: AttemptRowProps) {
   const { messageId, type, isSuccess, tookMs, attemptedAt, attempt: number } = attempt
   const Icon = isSuccess ? Check : X
   const isNarrow = useIsNarrow()
@@ -198,16 +196,23 @@ function AttemptRow({ webhookId, attempt, isOpen, onOpen }: AttemptRowProps) {
           {number} of {Math.max(number, MOST_ATTEMPTS)}
         </span>
       </Cell>
-      <Cell>{!isNarrow && <ReplayButton webhookId={webhookId} attempt={attempt} />}</Cell>
+      <Cell>{!isNarrow && <ReplayButton webhook={webhook} attempt={attempt} />}</Cell>
     </Row>
   )
 }
 
-/** Sends the message of an attempt once more. On phones it is among the details of the attempt. */
-function ReplayButton({ webhookId, attempt: { messageId, type } }: { webhookId: string; attempt: Attempt }) {
+type ReplayButtonProps = { webhook: WebhookDetails; attempt: Attempt }
+
+/**
+ * Sends the message of an attempt once more. On phones it is among the details of the attempt. A batch that a collector has taken cannot be
+ * sent again, because the hub forgets which events it had.
+ */
+function ReplayButton({ webhook, attempt: { messageId, type, isSuccess } }: ReplayButtonProps) {
+  const { webhookId } = webhook
   const resend = useCommand('webhooks_ResendMessage', {
     invalidates: ['webhooks_QueryAttempts', 'webhooks_GetDetails'],
   })
+  if (isExport(webhook) && isSuccess) return null
   return (
     <Button
       size="sm"
@@ -230,10 +235,14 @@ function ReplayButton({ webhookId, attempt: { messageId, type } }: { webhookId: 
   )
 }
 
-type AttemptDetailProps = { webhookId: string; attempt: Attempt; onMessage: (messageId: string) => void }
+type AttemptDetailProps = {
+  webhook: WebhookDetails
+  attempt: Attempt
+  onMessage: (messageId: string) => void
+}
 
 /** Unfolded details of an attempt: the message, and the beginning of the answer. */
-function AttemptDetail({ webhookId, attempt, onMessage }: AttemptDetailProps) {
+function AttemptDetail({ webhook, attempt, onMessage }: AttemptDetailProps) {
   const { messageId, answer, error, tookMs } = attempt
   const isNarrow = useIsNarrow()
   return (
@@ -243,7 +252,7 @@ function AttemptDetail({ webhookId, attempt, onMessage }: AttemptDetailProps) {
         <Button size="sm" variant="ghost" onClick={() => onMessage(messageId)}>
           All attempts of this message
         </Button>
-        {isNarrow && <ReplayButton webhookId={webhookId} attempt={attempt} />}
+        {isNarrow && <ReplayButton webhook={webhook} attempt={attempt} />}
       </div>
       <p className="help">
         {error === undefined

@@ -6,18 +6,18 @@ import { localMinute } from '../../lib/app/local-time.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
 import { toast } from '../../ui/app/toast.ts'
 import { TextField } from '../../ui/TextField.tsx'
+import { isExport, type WebhookDetails } from './webhook.ts'
 
 const DAY_MS = 86_400_000
 
 type ResendDialogProps = {
-  webhookId: string
-  /** Time since when the receiver fails, if it does. */
-  failingSince: string | undefined
+  webhook: Pick<WebhookDetails, 'webhookId' | 'format' | 'failingSince'>
   onClose: () => void
 }
 
 /** Sends all messages again that could not be delivered since a time. */
-export function ResendDialog({ webhookId, failingSince, onClose }: ResendDialogProps) {
+export function ResendDialog({ webhook, onClose }: ResendDialogProps) {
+  const { webhookId, failingSince } = webhook
   const resend = useCommand('webhooks_ResendFailed', { invalidates: ['webhooks_GetDetails'] })
   const form = useTextForm({
     defaultValues: {
@@ -53,8 +53,14 @@ export function ResendDialog({ webhookId, failingSince, onClose }: ResendDialogP
     >
       <ErrorAlert title="The messages were not sent again." error={resend.error} />
       <p className="muted">
-        All messages are sent again whose attempts have all failed, oldest first. Receivers drop repeats by{' '}
-        <span className="mono">webhook-id</span>.
+        All messages are sent again whose attempts have all failed, oldest first.{' '}
+        {isExport(webhook) ? (
+          'Each has a batch of events.'
+        ) : (
+          <>
+            Receivers drop repeats by <span className="mono">webhook-id</span>.
+          </>
+        )}
       </p>
       <form.Field name="since">
         {field => <TextField label="Failed since" type="datetime-local" required {...bindText(field)} />}

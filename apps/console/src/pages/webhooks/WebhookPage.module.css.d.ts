@@ -3,6 +3,7 @@ declare const styles: {
   readonly attempts: string
   readonly columns: string
   readonly detail: string
+  readonly elsewhere: string
   readonly facts: string
   readonly main: string
   readonly notices: string

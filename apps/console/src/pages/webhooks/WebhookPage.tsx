@@ -29,12 +29,13 @@ import { Absent } from '../../ui/NotFound.tsx'
 import { Title } from '../../ui/Title.tsx'
 import { AttemptsSection } from './AttemptsSection.tsx'
 import { ChangeWebhookDialog } from './ChangeWebhookDialog.tsx'
+import { ProjectSettingsLink } from './ProjectSettingsLink.tsx'
 import { ProjectNamesFailed, useProjectNames } from './project-names.tsx'
 import { SigningSecretDialog } from './SigningSecretDialog.tsx'
 import { useSetOn } from './use-set-on.ts'
 import styles from './WebhookPage.module.css'
 import { WebhookProblem } from './WebhookProblem.tsx'
-import { formatWords, testSentence, WEBHOOK_LOOKS, type WebhookDetails } from './webhook.ts'
+import { formatWords, isExport, testSentence, WEBHOOK_LOOKS, type WebhookDetails } from './webhook.ts'
 
 const SETTINGS = '/org_{$organization}/settings'
 
@@ -98,9 +99,11 @@ export function WebhookPage() {
             <>
               <LiveStamp updatedAt={dataUpdatedAt} failedAt={errorUpdatedAt} />
               <RefreshButton onRefresh={refresh} />
-              <Button icon={Send} busy={test.isPending} busyLabel="Sending…" onClick={sendTest}>
-                Send Test
-              </Button>
+              {!isExport(webhook) && (
+                <Button icon={Send} busy={test.isPending} busyLabel="Sending…" onClick={sendTest}>
+                  Send Test
+                </Button>
+              )}
               <WebhookMenu webhook={webhook} refresh={refresh} sendTest={sendTest} onChange={change} />
             </>
           }
@@ -138,7 +141,11 @@ export function WebhookPage() {
           <DangerZone>
             <DangerLine
               name="Delete Webhook"
-              consequence="Sends webhook.deleted once to the receiver, then removes the webhook with its log and what waits. This cannot be undone."
+              consequence={
+                isExport(webhook)
+                  ? 'Removes the export of events with its headers, its log and the events that wait. This cannot be undone.'
+                  : 'Sends webhook.deleted once to the receiver, then removes the webhook with its log and what waits. This cannot be undone.'
+              }
               icon={Trash2}
               busyLabel="Deleting…"
               question="Are you sure you want to delete this webhook?"
@@ -179,14 +186,16 @@ function WebhookMenu({ webhook, refresh, sendTest, onChange }: WebhookMenuProps)
         />
       }
     >
-      {isNarrow && (
+      {isNarrow && !isExport(webhook) && (
         <MenuItem icon={Send} onSelect={sendTest}>
           Send Test
         </MenuItem>
       )}
-      <MenuItem icon={Pencil} onSelect={onChange}>
-        Change…
-      </MenuItem>
+      {!isExport(webhook) && (
+        <MenuItem icon={Pencil} onSelect={onChange}>
+          Change…
+        </MenuItem>
+      )}
       <MenuItem icon={Power} onSelect={() => setOn(!isOn)}>
         {isOn ? 'Turn Off' : 'Turn On'}
       </MenuItem>
@@ -204,18 +213,20 @@ type SendsSectionProps = {
 }
 
 function SendsSection({ webhook, projectName, onChange }: SendsSectionProps) {
-  const { types, format, room, template } = webhook
+  const { types, format, room, template, projectId } = webhook
   return (
     <Section
       title="Sends"
       padded={false}
       aside={
-        <>
-          <span className="grow" />
-          <Button size="sm" onClick={onChange}>
-            Change…
-          </Button>
-        </>
+        !isExport(webhook) && (
+          <>
+            <span className="grow" />
+            <Button size="sm" onClick={onChange}>
+              Change…
+            </Button>
+          </>
+        )
       }
     >
       <dl className={`inset ${details.facts} ${styles.facts}`}>
@@ -227,7 +238,9 @@ function SendsSection({ webhook, projectName, onChange }: SendsSectionProps) {
                   {type}
                 </div>
               ))
-            : 'All messages'}
+            : isExport(webhook)
+              ? 'Events of devices'
+              : 'All messages'}
         </dd>
         <dt>Of</dt>
         <dd>{projectName ?? 'All projects'}</dd>
@@ -248,6 +261,11 @@ function SendsSection({ webhook, projectName, onChange }: SendsSectionProps) {
         <dt>Attempts</dt>
         <dd>8, over 28 h</dd>
       </dl>
+      {isExport(webhook) && projectId !== undefined && (
+        <p className={`inset ${styles.elsewhere}`}>
+          <ProjectSettingsLink projectId={projectId} />
+        </p>
+      )}
     </Section>
   )
 }

@@ -6,10 +6,11 @@ import { confirmed } from '../../lib/app/confirm.ts'
 import { counted, formatCount } from '../../lib/app/format.ts'
 import { atInWords, sinceInWords } from '../../lib/app/local-time.ts'
 import { toast, toastError } from '../../ui/app/toast.ts'
+import { ProjectSettingsLink } from './ProjectSettingsLink.tsx'
 import { ResendDialog } from './ResendDialog.tsx'
 import { useSetOn } from './use-set-on.ts'
 import styles from './WebhookPage.module.css'
-import { answerWords, type WebhookDetails, waitText } from './webhook.ts'
+import { answerWords, isExport, nounOf, type WebhookDetails, waitText } from './webhook.ts'
 
 type WebhookProblemProps = {
   webhook: WebhookDetails
@@ -28,7 +29,8 @@ export function WebhookProblem({ webhook, onTest, onChange }: WebhookProblemProp
   return <Failing webhook={webhook} onTest={onTest} onChange={onChange} />
 }
 
-type Step = { label: string; why: string; run: () => void }
+/** A next step: a button, or for an export the link to the settings of its project. */
+type Step = { label: string; why: string } & ({ run: () => void } | { link: ReactNode })
 
 type BoxProps = {
   tone?: 'bad' | 'warn'
@@ -49,13 +51,17 @@ function Box({ tone, icon: Icon, title, steps, children }: BoxProps) {
         </div>
       </div>
       <ul className={styles.steps} aria-label="Next steps">
-        {steps.map(({ label, why, run }) => (
-          <li key={label}>
-            <button type="button" onClick={run}>
-              {label}
-              <ArrowRight className="icon small-icon" aria-hidden />
-            </button>
-            <p className="help">{why}</p>
+        {steps.map(step => (
+          <li key={step.label}>
+            {'link' in step ? (
+              step.link
+            ) : (
+              <button type="button" onClick={step.run}>
+                {step.label}
+                <ArrowRight className="icon small-icon" aria-hidden />
+              </button>
+            )}
+            <p className="help">{step.why}</p>
           </li>
         ))}
       </ul>
@@ -63,19 +69,38 @@ function Box({ tone, icon: Icon, title, steps, children }: BoxProps) {
   )
 }
 
-function testStep(onTest: () => void): Step {
-  return { label: 'Send a test now', why: 'The answer is shown here. Nothing else is sent.', run: onTest }
-}
-
-function changeStep(onChange: () => void): Step {
+/** Steps that ask the receiver or change it. */
+function receiverSteps({ webhook, onTest, onChange }: WebhookProblemProps): {
+  tests: Step[]
+  changes: Step[]
+} {
+  const { projectId } = webhook
+  if (isExport(webhook))
+    return {
+      tests: [],
+      changes: projectId
+        ? [
+            {
+              label: 'Change in the settings of the project',
+              why: 'They have the address of the collector and the headers.',
+              link: <ProjectSettingsLink projectId={projectId} />,
+            },
+          ]
+        : [],
+    }
   return {
-    label: 'Change the address…',
-    why: 'The former address gets webhook.deleted once.',
-    run: onChange,
+    tests: [
+      { label: 'Send a test now', why: 'The answer is shown here. Nothing else is sent.', run: onTest },
+    ],
+    changes: [
+      { label: 'Change the address…', why: 'The former address gets webhook.deleted once.', run: onChange },
+    ],
   }
 }
 
-function Failing({ webhook, onTest, onChange }: WebhookProblemProps) {
+function Failing(props: WebhookProblemProps) {
+  const { webhook } = props
+  const { tests, changes } = receiverSteps(props)
   const { webhookId, failingSince, turnsOffAt, nextAttemptAt } = webhook
   const nowMs = useNow()
   const [isResending, setResending] = useState(false)
@@ -92,13 +117,13 @@ function Failing({ webhook, onTest, onChange }: WebhookProblemProps) {
         icon={OctagonAlert}
         title={`No 2xx${since ? ` since ${since}` : ''}${last ? `: ${answerWords(last)}` : ''}`}
         steps={[
-          testStep(onTest),
+          ...tests,
           {
             label: `Replay all failed${since ? ` since ${since}` : ''}…`,
             why: 'Messages whose attempts have all failed, oldest first.',
             run: () => setResending(true),
           },
-          changeStep(onChange),
+          ...changes,
         ]}
       >
         <Waiting webhook={webhook} />
@@ -106,9 +131,7 @@ function Failing({ webhook, onTest, onChange }: WebhookProblemProps) {
         {turnsOffAt &&
           ` If it stays so, the hub turns the webhook off ${atInWords(Date.parse(turnsOffAt), nowMs)}, with a mail to the administrators.`}
       </Box>
-      {isResending && (
-        <ResendDialog webhookId={webhookId} failingSince={failingSince} onClose={() => setResending(false)} />
-      )}
+      {isResending && <ResendDialog webhook={webhook} onClose={() => setResending(false)} />}
     </>
   )
 }
@@ -120,7 +143,8 @@ function Held({ webhook }: { webhook: WebhookDetails }) {
   })
   async function run(waiting: 'Send' | 'Drop') {
     try {
-      if (waiting === 'Drop') await confirmed(`Drop ${counted(waitingCount, 'message')}? Nobody gets them.`)
+      if (waiting === 'Drop')
+        await confirmed(`Drop ${counted(waitingCount, nounOf(webhook))}? Nobody gets them.`)
       await start.mutateAsync({ webhookId, waiting })
       toast(waiting === 'Send' ? 'What waited is sent.' : 'What waited was dropped.')
     } catch (error) {
@@ -136,10 +160,16 @@ function Held({ webhook }: { webhook: WebhookDetails }) {
       steps={[
         {
           label: `Send what waits (${count})`,
-          why: 'Receivers drop repeats by webhook-id.',
+          why: isExport(webhook)
+            ? 'The collector may get events twice.'
+            : 'Receivers drop repeats by webhook-id.',
           run: () => void run('Send'),
         },
-        { label: `Drop what waits (${count})`, why: 'New messages are sent.', run: () => void run('Drop') },
+        {
+          label: `Drop what waits (${count})`,
+          why: `New ${nounOf(webhook)}s are sent.`,
+          run: () => void run('Drop'),
+        },
       ]}
     >
       <Waiting webhook={webhook} /> What waits may have been sent after the backup. If the original hub still
@@ -153,7 +183,9 @@ const OFF_TITLE: Record<string, string> = {
   NoSuccess: 'The hub turned it off: no answer with 2xx in five days',
 }
 
-function Off({ webhook, onTest, onChange }: WebhookProblemProps) {
+function Off(props: WebhookProblemProps) {
+  const { webhook } = props
+  const { tests, changes } = receiverSteps(props)
   const { offReason } = webhook
   const { setOn } = useSetOn(webhook)
   const turnOn: Step = {
@@ -166,19 +198,23 @@ function Off({ webhook, onTest, onChange }: WebhookProblemProps) {
       {...(offReason && { tone: 'bad' as const })}
       icon={offReason ? OctagonAlert : Ban}
       title={(offReason && OFF_TITLE[offReason]) ?? 'This webhook is off'}
-      steps={[turnOn, testStep(onTest), changeStep(onChange)]}
+      steps={[turnOn, ...tests, ...changes]}
     >
-      <Waiting webhook={webhook} /> Messages are kept for 30 days and sent when it is on again.
+      <Waiting webhook={webhook} />{' '}
+      {isExport(webhook)
+        ? 'What waits is sent when it is on again. Events that devices report meanwhile are not sent.'
+        : 'Messages are kept for 30 days and sent when it is on again.'}
     </Box>
   )
 }
 
-function Waiting({ webhook: { waitingCount, droppedCount } }: { webhook: WebhookDetails }) {
+function Waiting({ webhook }: { webhook: WebhookDetails }) {
+  const { droppedCount } = webhook
   return (
     <>
-      {waitText(waitingCount)}
+      {waitText(webhook)}
       {droppedCount > 0 &&
-        ` ${counted(droppedCount, 'message')} ${droppedCount === 1 ? 'was' : 'were'} not kept, because too many waited.`}
+        ` ${counted(droppedCount, nounOf(webhook))} ${droppedCount === 1 ? 'was' : 'were'} ${isExport(webhook) ? 'dropped' : 'not kept, because too many waited'}.`}
     </>
   )
 }

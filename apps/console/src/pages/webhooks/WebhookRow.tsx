@@ -6,7 +6,7 @@ import { StateBadge } from '../../ui/lazy/StateBadge.tsx'
 import shared from '../../ui/lazy/second-line.module.css'
 import { Cell, type Column, Row } from '../../ui/lazy/Table.tsx'
 import { useSetOn } from './use-set-on.ts'
-import { formatWords, WEBHOOK_LOOKS, type Webhook } from './webhook.ts'
+import { formatWords, isExport, nounOf, WEBHOOK_LOOKS, type Webhook } from './webhook.ts'
 
 /** Columns of the webhooks. The name takes the remaining width. */
 export const WEBHOOK_COLUMNS: readonly Column[] = [
@@ -56,6 +56,8 @@ export function WebhookRow({ webhook, projectName }: WebhookRowProps) {
                 <span className="mono">{types.slice(0, MOST_TYPES).join(', ')}</span>
                 {types.length > MOST_TYPES && ` and ${types.length - MOST_TYPES} more`}
               </>
+            ) : isExport(webhook) ? (
+              'Events of devices'
             ) : (
               'All messages'
             )}
@@ -76,7 +78,7 @@ export function WebhookRow({ webhook, projectName }: WebhookRowProps) {
             </span>
           )}
           {droppedCount > 0 && (
-            <span className={shared.warning}>{counted(droppedCount, 'message')} not kept</span>
+            <span className={shared.warning}>{counted(droppedCount, nounOf(webhook))} not kept</span>
           )}
         </div>
       </Cell>

@@ -121,7 +121,7 @@ function Problems({ webhooks }: { webhooks: readonly Webhook[] }) {
             `${failing.map(({ name }) => name).join(', ')}: messages wait until the receivers answer.`
           ) : (
             <>
-              {waitText(first.waitingCount)}
+              {waitText(first)}
               {first.nextAttemptAt !== undefined &&
                 ` The next attempt is at ${sinceInWords(Date.parse(first.nextAttemptAt), nowMs)}.`}{' '}
               After five days the hub turns it off.

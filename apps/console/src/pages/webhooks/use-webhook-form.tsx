@@ -9,12 +9,12 @@ import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { ProjectField } from './ProjectField.tsx'
 import { TypesField } from './TypesField.tsx'
-import { FORMATS, type Format, formatWords, type WebhookDetails } from './webhook.ts'
+import { type ChosenFormat, FORMATS, formatWords, type WebhookDetails } from './webhook.ts'
 
 /** Values of the form as actions take them. A value that a person left blank is absent. */
 type WebhookChoices = {
   name: string
-  format: Format
+  format: ChosenFormat
   url?: string
   credential?: string
   room?: string
@@ -23,7 +23,7 @@ type WebhookChoices = {
   projectId?: string
 }
 
-const FORMAT_OPTIONS = (Object.keys(FORMATS) as Format[]).map(value => ({
+const FORMAT_OPTIONS = (Object.keys(FORMATS) as ChosenFormat[]).map(value => ({
   value,
   label: FORMATS[value].label,
 }))
@@ -47,7 +47,8 @@ export function useWebhookForm({ organizationId, webhook, failure, submit }: Web
   const form = useTextForm({
     defaultValues: {
       name: webhook?.name ?? '',
-      format: webhook?.format ?? ('standard' as Format),
+      // The settings of an export have a form of their own.
+      format: (webhook?.format ?? 'standard') as ChosenFormat,
       url: '',
       credential: '',
       room: webhook?.room ?? '',

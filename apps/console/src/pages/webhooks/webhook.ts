@@ -1,4 +1,4 @@
-import type { ActionOutput } from '@muster/actions/client'
+import type { ActionInput, ActionOutput } from '@muster/actions/client'
 import { Ban, Check, OctagonAlert, Pause } from 'lucide-react'
 import { counted, formatMs } from '../../lib/app/format.ts'
 import { lookUp } from '../../lib/app/look-up.ts'
@@ -12,8 +12,10 @@ export type WebhookDetails = ActionOutput<'webhooks_GetDetails'>
 export type Attempt = ActionOutput<'webhooks_QueryAttempts'>['attempts'][number]
 /** What a receiver answered. */
 export type Answer = Pick<Attempt, 'isSuccess' | 'status' | 'error' | 'answer' | 'tookMs'>
-/** Form in which a webhook sends messages. */
-export type Format = Webhook['format']
+/** Form in which a webhook sends messages, as answers have it. */
+type Format = Webhook['format']
+/** Format that a person can choose. The export of events of a project is set in the settings of the project. */
+export type ChosenFormat = ActionInput<'webhooks_Create'>['format']
 
 /** Tone and icon of each state of a webhook. A webhook that is off by choice is no failure. */
 export const WEBHOOK_LOOKS: Record<Webhook['state'], StateLook> = {
@@ -37,7 +39,7 @@ export type FormatWords = {
 }
 
 /** Words for each format, in the order in which forms offer them. */
-export const FORMATS: Record<Format, FormatWords> = {
+export const FORMATS: Record<ChosenFormat, FormatWords> = {
   standard: {
     label: 'Standard Webhooks',
     address: 'An address of your program, which begins with https://.',
@@ -73,9 +75,14 @@ export const FORMATS: Record<Format, FormatWords> = {
   },
 }
 
+const ALL_FORMATS: Record<Format, FormatWords> = {
+  ...FORMATS,
+  otlp: { label: 'OpenTelemetry (OTLP)', address: '' },
+}
+
 /** Words for a format, also for one that this console does not know. */
 export function formatWords(format: string): FormatWords {
-  return lookUp<FormatWords>(FORMATS, format, { label: format, address: '', isSigned: true })
+  return lookUp<FormatWords>(ALL_FORMATS, format, { label: format, address: '', isSigned: true })
 }
 
 /** Reasons of the HTTP statuses that receivers often answer. */
@@ -119,7 +126,19 @@ export function settingsOf({ webhookId, name, room, template, types }: Webhook) 
   return { webhookId, name, room, template, types }
 }
 
-/** How many messages wait: "6 messages wait." */
-export function waitText(count: number): string {
-  return count === 0 ? 'No message waits.' : `${counted(count, 'message')} ${count === 1 ? 'waits' : 'wait'}.`
+/** Whether a webhook is the export of the events of a project. Its address and headers are settings of the project. */
+export function isExport({ format }: Pick<Webhook, 'format'>): boolean {
+  return format === 'otlp'
+}
+
+/** Noun for what waits for a webhook: an export counts events of devices. */
+export function nounOf(webhook: Pick<Webhook, 'format'>): 'event' | 'message' {
+  return isExport(webhook) ? 'event' : 'message'
+}
+
+/** How many messages or events wait: "6 messages wait." */
+export function waitText({ waitingCount, format }: Pick<Webhook, 'waitingCount' | 'format'>): string {
+  const noun = nounOf({ format })
+  if (waitingCount === 0) return `No ${noun} waits.`
+  return `${counted(waitingCount, noun)} ${waitingCount === 1 ? 'waits' : 'wait'}.`
 }

@@ -1,0 +1,5 @@
+declare const styles: {
+  readonly header: string
+  readonly headers: string
+}
+export default styles
