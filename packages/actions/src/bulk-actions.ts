@@ -347,11 +347,11 @@ export const bulkActions = {
       })
       .meta({
         anyOf: [
-          { properties: { by: { const: 'property' }, property: {} }, required: ['property'] },
           {
-            properties: { by: { not: { const: 'property' } } },
-            not: { properties: { property: {} }, required: ['property'] },
+            properties: { by: { const: 'property' }, property: { type: 'string' } },
+            required: ['property'],
           },
+          { properties: { by: { not: { const: 'property' } }, property: { type: 'null' } } },
         ],
       }),
     output: z.object({ bulkActionId: BulkActionId }),

@@ -20,6 +20,7 @@ import {
   MAX_FEED_WAIT_SECS,
   MAX_TEMPLATE_LENGTH,
 } from './limits.ts'
+import { BASE_URL } from './patterns.ts'
 import { Empty, Name, Timestamp, text } from './scalars.ts'
 
 /** Name of a type of messages, or all types of an area: `devices.Created`, `devices.*`. */
@@ -53,6 +54,7 @@ const Endpoint = text(MAX_ADDRESS_LENGTH)
     value => isAddress(value) && !value.includes('?'),
     'expected an https:// URL without user, password, query and fragment: secrets belong into headers',
   )
+  .meta({ pattern: BASE_URL })
 
 function isAddress(text: string): boolean {
   const url = URL.parse(text)
