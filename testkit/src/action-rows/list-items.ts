@@ -1,4 +1,5 @@
 import { newId } from '@muster/actions'
+import { nameKey } from '@muster/predicates/name-key'
 import type { Item, World } from './row.ts'
 
 /** Names of the items that the tests add to each list. */
@@ -80,6 +81,12 @@ export async function addProject(world: World, name: string, index: number): Pro
   world.createdAt.set(project_id, timeOf(index).getTime())
   await world.hub.db
     .insertInto('project')
-    .values({ project_id, organization_id: world.organizationId, name, created_at: timeOf(index) })
+    .values({
+      project_id,
+      organization_id: world.organizationId,
+      name,
+      name_key: nameKey(name),
+      created_at: timeOf(index),
+    })
     .execute()
 }
