@@ -59,8 +59,11 @@ function typeOfJson(value: Json): ExprType {
   return type === 'string' ? 'text' : (type as 'boolean' | 'number' | 'object')
 }
 
-/** Problems of a predicate, at most 20: unknown fields, values of a type that never fits, and bounds on depth, size and paths. */
-export function problemsOf(predicate: JsonExpr): Problem[] {
+/**
+ * Problems of a predicate, at most 20: unknown fields, values of a type that never fits, and bounds on depth, size and paths. The expression
+ * of a mutation may have any type, and may read the current value.
+ */
+export function problemsOf(predicate: JsonExpr, use: 'condition' | 'mutation' = 'condition'): Problem[] {
   const problems: Problem[] = []
   const names = new Set<string>()
   let count = 0
@@ -73,7 +76,8 @@ export function problemsOf(predicate: JsonExpr): Problem[] {
       return
     }
     if (expr.kind === 'NamedValue' && fieldOf(expr.name) === undefined) names.add(expr.name)
-    for (const problem of problemsHere(expr)) problems.push({ at, ...problem })
+    if (expr.kind !== 'Current' || use === 'condition')
+      for (const problem of problemsHere(expr)) problems.push({ at, ...problem })
     for (const [part, inner] of partsOf(expr)) visit(inner, at ? `${at}.${part}` : part, depth + 1)
   }
   visit(predicate, '', 1)
@@ -81,7 +85,7 @@ export function problemsOf(predicate: JsonExpr): Problem[] {
     problems.push({ at: '', found: `${names.size} properties`, expected: `at most ${MAX_NAMES}` })
   if (count > MAX_EXPRS)
     problems.push({ at: '', found: `more than ${MAX_EXPRS} expressions`, expected: `at most ${MAX_EXPRS}` })
-  else if (!isOneOf(predicate, ['boolean']))
+  else if (use === 'condition' && !isOneOf(predicate, ['boolean']))
     problems.push({ at: '', found: wordsFor(predicate), expected: 'a condition' })
   return problems
 }

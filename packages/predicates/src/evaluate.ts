@@ -8,6 +8,8 @@ export type Values = {
   valueOf: (name: string) => Json | undefined
   /** The time from which `Ago` counts, in milliseconds since 1970. */
   nowMs: number
+  /** The value that a mutation changes, for `Current`; undefined if there is none. */
+  current?: Json | undefined
 }
 
 /** Whether a predicate holds; `reason` says why it could not be evaluated. */
@@ -17,6 +19,16 @@ export type Outcome = boolean | { reason: string }
 export function evaluate(predicate: JsonExpr, values: Values): Outcome {
   try {
     return isTrue(predicate, values)
+  } catch (error) {
+    if (error instanceof Unknown) return { reason: error.message }
+    throw error
+  }
+}
+
+/** Evaluates an expression to its value. A value that the device lacks cannot be evaluated. */
+export function evaluateValue(expr: JsonExpr, values: Values): { value: Json } | { reason: string } {
+  try {
+    return { value: present(expr, values) }
   } catch (error) {
     if (error instanceof Unknown) return { reason: error.message }
     throw error
@@ -59,7 +71,8 @@ function valueIn(expr: JsonExpr, values: Values): Json | undefined {
     case 'Literal':
       return expr.value
     case 'Current':
-      throw new Unknown('there is no current value')
+      if (values.current === undefined) throw new Unknown('there is no current value')
+      return values.current
     case 'NamedValue':
       return orDefault(values.valueOf(expr.name), expr.default, values)
     case 'Get':

@@ -34,6 +34,11 @@ export type JsonExpr =
   | { kind: 'VersionRequirement'; expr: JsonExpr; requirement: string }
   | { kind: 'Ago'; secs: number }
 
+/** A change of a part of a value, as in the public protocol. `MergePatch` merges as RFC 7396 does. */
+export type JsonMutation =
+  | { mutation: 'Set' | 'MergePatch'; path: JsonPath; expr: JsonExpr }
+  | { mutation: 'Remove'; path: JsonPath }
+
 /** Prefix of the names of a device's fields. No property can have such a name. */
 export const FIELD_PREFIX = 'dev.muster.device.'
 /** Property with the labels of a device: an object whose members are texts. Only people write it. */

@@ -16,13 +16,14 @@ export {
   TEXT_CONDITION_FIELDS,
   TIME_CONDITION_FIELDS,
 } from './device-fields.ts'
-export { evaluate } from './evaluate.ts'
+export { evaluate, evaluateValue } from './evaluate.ts'
 export {
   COMPARISONS,
   FIELD_PREFIX,
   fieldOf,
   type Json,
   type JsonExpr,
+  type JsonMutation,
   type JsonPath,
   LABELS,
   MAX_AGO_SECS,
@@ -32,6 +33,7 @@ export {
   partsOf,
 } from './expr.ts'
 export { isLabelKey, LABEL_KEY_TEXT, MAX_LABEL_LENGTH, MAX_LABELS } from './labels.ts'
+export { changedAt } from './mutate.ts'
 export {
   MAX_NAME_PATTERN_LENGTH,
   type NamedDevice,
