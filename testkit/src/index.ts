@@ -49,6 +49,7 @@ export {
   clearAudit,
   deviceRow,
   type EventRow,
+  operationRow,
   randomFingerprint,
   viewRow,
   webhookRow,

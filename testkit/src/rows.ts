@@ -183,6 +183,46 @@ export async function webhookRow(
   return webhookId
 }
 
+/** Inserts a pending operation of a device, which sets the property `mode`. Returns its id. */
+export async function operationRow(
+  { db }: Pick<TestHub, 'db'>,
+  deviceId: string,
+  { name = 'Restart', createdAt }: { name?: string; createdAt?: Date } = {},
+): Promise<string> {
+  const operationId = newId('d_op')
+  const { project_id } = await db
+    .selectFrom('device')
+    .where('device_id', '=', deviceId)
+    .select('project_id')
+    .executeTakeFirstOrThrow()
+  const property = `mode.${operationId}`
+  await db
+    .insertInto('operation_definition')
+    .values({
+      definition_id: operationId,
+      project_id,
+      steps: JSON.stringify([{ kind: 'SetDeviceProperty', name: property, value: 1 }]),
+      step_count: 1,
+    })
+    .execute()
+  await db
+    .insertInto('device_operation')
+    .values({
+      operation_id: operationId,
+      device_id: deviceId,
+      project_id,
+      definition_id: operationId,
+      name,
+      created_by: JSON.stringify({ actor: 'System' }),
+      step_count: 1,
+      step_states: JSON.stringify([{ status: 'Pending' }]),
+      writes: [property],
+      ...(createdAt && { created_at: createdAt }),
+    })
+    .execute()
+  return operationId
+}
+
 /** A unique random certificate fingerprint. */
 export function randomFingerprint(): string {
   return (randomBytes(32).toString('hex').toUpperCase().match(/../g) ?? []).join(':')

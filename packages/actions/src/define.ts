@@ -15,6 +15,7 @@ import { text } from './text.ts'
  *   any organization but change only their own (docs/decisions.md, "Actions and audit").
  * - `report` writes to it and also admits the device itself.
  * - `administer` administers an organization.
+ * - `operation.view` reads operations, `operation.manage` makes, starts and cancels them.
  * - `webhook.manage` makes and changes webhooks of an organization and its projects, and turns its feed of events on.
  * - `own` admits only the person to whom the resource belongs.
  */
@@ -26,6 +27,8 @@ export type Right =
   | 'delete'
   | 'report'
   | 'administer'
+  | 'operation.view'
+  | 'operation.manage'
   | 'webhook.manage'
   | 'own'
 
@@ -44,6 +47,7 @@ type ResourceIds = {
   deploymentToken: 'deployment_id'
   device: 'd'
   certificate: 'd_c'
+  deviceOperation: 'd_op'
   webhook: 'wh'
 }
 

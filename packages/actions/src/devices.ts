@@ -550,14 +550,4 @@ export const devices = {
     shownOnce: ['jwt'],
     aliases: ['devices_IssueDeviceHttpProxyToken'],
   }),
-  devices_ClaimOperationWork: query({
-    summary: 'Polled for work by newer agents; this hub has no device operations and answers an empty list.',
-    input: z.object({
-      deviceId: DeviceId,
-      limit: optional(z.int().min(1).max(20)),
-      kinds: optional(z.array(z.string()).max(100)),
-    }),
-    output: z.object({ work: z.array(z.never()) }),
-    permission: 'device',
-  }),
 }

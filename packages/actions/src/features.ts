@@ -71,7 +71,6 @@ export type FeatureActions = {
     | 'devices_StartBulkUndo'
   devices:
     | 'devices_Block'
-    | 'devices_ClaimOperationWork'
     | 'devices_Create'
     | 'devices_Delete'
     | 'devices_GetConnectionHistory'
@@ -108,6 +107,14 @@ export type FeatureActions = {
     | 'jobs_Retry'
     | 'cluster_StartRebalance'
   labels: 'projects_QueryLabelKeys' | 'projects_QueryLabelValues' | 'devices_SetLabels'
+  operations:
+    | 'devices_CancelOperation'
+    | 'devices_ClaimOperationWork'
+    | 'devices_CreateOperation'
+    | 'devices_GetOperation'
+    | 'devices_QueryOperations'
+    | 'devices_ReportOperationStep'
+    | 'devices_StartOperation'
   organizations:
     | 'organizations_AddMember'
     | 'organizations_Create'
@@ -234,6 +241,7 @@ export type FeatureJobs = {
     | 'devices_SweepHistory'
   instance: 'instance_CleanupExpired' | 'instance_MaintainPartitions' | 'instance_SampleSize'
   labels: 'devices_MoveReportedLabels'
+  operations: 'devices_RunOperations'
   organizations: 'organizations_SendInvitationEmail'
   repositories: 'repositories_SweepBlobs'
   software: 'projects_SampleSoftware'
@@ -345,6 +353,7 @@ export type FeatureEvents = {
       jobIds: string[]
       bulkActionIds: string[]
       webhookIds: string[]
+      deviceOperationIds: string[]
     }
     instance_DatabaseMoved: { to: string }
     limits_Reached: LimitSubject & { limit: string; count: number; message: string }
@@ -353,6 +362,35 @@ export type FeatureEvents = {
     devices_LabelSet: { projectId: string; deviceId: string; key: string; value: string }
     devices_LabelRemoved: { projectId: string; deviceId: string; key: string }
     devices_ReportedLabelsMoved: { projectId: string; deviceId: string }
+  }
+  operations: {
+    devices_OperationCreated: {
+      projectId: string
+      deviceId: string
+      deviceOperationId: string
+      name: string
+      stepCount: number
+    }
+    devices_OperationStarted: {
+      projectId: string
+      deviceId: string
+      deviceOperationId: string
+      name: string
+    }
+    devices_OperationCancelled: {
+      projectId: string
+      deviceId: string
+      deviceOperationId: string
+      name: string
+    }
+    devices_OperationEnded: {
+      projectId: string
+      deviceId: string
+      deviceOperationId: string
+      name: string
+      status: string
+      error?: string
+    }
   }
   organizations: {
     organizations_Created: { organizationId: string }
@@ -509,6 +547,7 @@ export type AuditEvents = FeatureEvents['accounts'] &
   FeatureEvents['devices'] &
   FeatureEvents['instance'] &
   FeatureEvents['labels'] &
+  FeatureEvents['operations'] &
   FeatureEvents['organizations'] &
   FeatureEvents['projects'] &
   FeatureEvents['repositories'] &

@@ -43,6 +43,8 @@ const RAW_LENGTH = {
   d_c: FLAT_LENGTH,
   d_conn: FLAT_LENGTH,
   d_block: FLAT_LENGTH,
+  d_op: FLAT_LENGTH,
+  d_op_claim: FLAT_LENGTH,
   bulk: FLAT_LENGTH,
   view: FLAT_LENGTH,
   wh: FLAT_LENGTH,

@@ -37,6 +37,20 @@ export const MAX_IMPORT_ROWS = 100_000
 export const MAX_IMPORT_PORTION = 5_000
 /** Longest cell of an import, in characters. */
 export const MAX_IMPORT_CELL_LENGTH = 1024
+/** Maximum number of steps of an operation. */
+export const MAX_OPERATION_STEPS = 100
+/** Maximum number of items of work that a device claims in one call. */
+export const MAX_CLAIMED_WORK = 20
+/** Longest description of an operation, and longest error that a device reports for a step, in characters. */
+export const MAX_OPERATION_TEXT_LENGTH = 4096
+/** Time after which a command of an operation has timed out unless its step names another time, in seconds. */
+export const DEFAULT_COMMAND_SECS = 3600
+/** Time after which a task of an operation has timed out unless its step names another time, in seconds. */
+export const DEFAULT_TASK_SECS = 86_400
+/** Longest time-out of a command, in seconds. */
+export const MAX_COMMAND_SECS = 86_400
+/** Longest time-out of a task or of a wait for a property, in seconds. */
+export const MAX_TASK_SECS = 604_800
 /** Maximum number of property conditions in one filter of a device list. */
 export const MAX_PROPERTY_CONDITIONS = 8
 /** Longest time in a condition on the time last seen: 10 years, in seconds. */

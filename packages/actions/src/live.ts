@@ -13,6 +13,8 @@ export type LiveTopic =
   | 'connections'
   | 'properties'
   | 'events'
+  /** Operations of devices. */
+  | 'operations'
   | 'repositories'
   | 'packages'
   | 'links'

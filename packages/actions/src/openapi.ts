@@ -2,6 +2,7 @@ import { z } from 'zod'
 import type { Action, AnyPermission } from './define.ts'
 import { ERROR_STATUS } from './errors.ts'
 import { RECENT_SIGN_IN_SECS } from './limits.ts'
+import { DeviceOperationStep } from './operations.ts'
 import { STORABLE_TEXT } from './patterns.ts'
 import { ROLES, type Role, rolesOf } from './permissions.ts'
 import { exprSchema } from './predicates.ts'
@@ -53,6 +54,7 @@ export function openApiDocument(): Record<string, unknown> {
           ],
         },
         JsonExpr: exprSchema(),
+        DeviceOperationStep: schemaOf(DeviceOperationStep, 'input'),
         ActionError: {
           type: 'object',
           required: ['kind', 'message'],

@@ -51,7 +51,8 @@ export function rolesOf(permission: AnyPermission): ReadonlySet<Role> {
   if (orOneself) roles.add('oneself')
   roles.add('organizationAdmin')
   const isMembership = can === 'administer' && (on === 'organization' || on === 'invitation')
-  if (can === 'view' || can === 'inspect' || can === 'read' || can === 'delete' || isMembership)
+  const isView = can === 'view' || can === 'operation.view'
+  if (isView || can === 'inspect' || can === 'read' || can === 'delete' || isMembership)
     roles.add('instanceAdmin')
   return roles
 }

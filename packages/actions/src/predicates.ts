@@ -55,21 +55,36 @@ const EXPRS = [
 /** Place of the schema of expressions in the OpenAPI document. */
 const REF = '#/components/schemas/JsonExpr'
 
+/** An expression that is checked as a whole. */
+function checked(use: 'condition' | 'mutation') {
+  return z
+    .custom<JsonExpr>()
+    .superRefine((value, context) => {
+      const { data, error } = Expr.safeParse(value)
+      const problems = data && problemsOf(data, use)
+      for (const { path, message } of error?.issues ?? []) context.addIssue({ code: 'custom', path, message })
+      for (const { at, found, expected } of problems ?? [])
+        context.addIssue({
+          code: 'custom',
+          path: at === '' ? [] : at.split('.'),
+          message: `found ${found}, expected ${expected}`,
+        })
+    })
+    .meta({ $ref: REF })
+}
+
 /** A condition on a device (docs/predicates.md). */
-export const Predicate = z
-  .custom<JsonExpr>()
-  .superRefine((value, context) => {
-    const { data, error } = Expr.safeParse(value)
-    const problems = data && problemsOf(data)
-    for (const { path, message } of error?.issues ?? []) context.addIssue({ code: 'custom', path, message })
-    for (const { at, found, expected } of problems ?? [])
-      context.addIssue({
-        code: 'custom',
-        path: at === '' ? [] : at.split('.'),
-        message: `found ${found}, expected ${expected}`,
-      })
-  })
-  .meta({ $ref: REF })
+export const Predicate = checked('condition')
+
+/** A change of a part of a property. Its expression may read the current value. */
+export const Mutation = z.discriminatedUnion('mutation', [
+  z.object({
+    mutation: z.enum(['Set', 'MergePatch']),
+    path: Path,
+    expr: checked('mutation'),
+  }),
+  z.object({ mutation: z.literal('Remove'), path: Path.min(1) }),
+])
 
 /** JSON schema of an expression for the OpenAPI document, where it refers to itself by its name. */
 export function exprSchema(): Record<string, unknown> {

@@ -7,6 +7,7 @@ import { devicePage } from './device-page.ts'
 import { devices } from './devices.ts'
 import { instance } from './instance.ts'
 import { labels } from './labels.ts'
+import { operations } from './operations.ts'
 import { organizations } from './organizations.ts'
 import { projects } from './projects.ts'
 import { repositories } from './repositories.ts'
@@ -23,6 +24,7 @@ export const actions = {
   ...devicePage,
   ...labels,
   ...bulkActions,
+  ...operations,
   ...repositories,
   ...software,
   ...views,

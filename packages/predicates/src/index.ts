@@ -16,7 +16,7 @@ export {
   TEXT_CONDITION_FIELDS,
   TIME_CONDITION_FIELDS,
 } from './device-fields.ts'
-export { evaluate, evaluateValue } from './evaluate.ts'
+export { evaluate, evaluateValue, type Outcome } from './evaluate.ts'
 export {
   COMPARISONS,
   FIELD_PREFIX,

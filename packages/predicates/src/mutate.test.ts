@@ -6,7 +6,12 @@ const literal = (value: Json) => ({ kind: 'Literal', value }) as const
 describe('changedAt', () => {
   it.each<[string, Json | undefined, JsonMutation, Json | { reason: string }]>([
     ['sets a member', { a: 1, b: 2 }, { mutation: 'Set', path: ['a'], expr: literal(3) }, { a: 3, b: 2 }],
-    ['makes missing objects', undefined, { mutation: 'Set', path: ['a', 'b'], expr: literal(1) }, { a: { b: 1 } }],
+    [
+      'makes missing objects',
+      undefined,
+      { mutation: 'Set', path: ['a', 'b'], expr: literal(1) },
+      { a: { b: 1 } },
+    ],
     ['replaces the whole value', 'x', { mutation: 'Set', path: [], expr: literal([1]) }, [1]],
     ['appends an element', [1], { mutation: 'Set', path: [1], expr: literal(2) }, [1, 2]],
     [
@@ -30,12 +35,18 @@ describe('changedAt', () => {
     ['removes a member', { a: { b: 1, c: 2 } }, { mutation: 'Remove', path: ['a', 'b'] }, { a: { c: 2 } }],
     ['removes an element', [1, 2, 3], { mutation: 'Remove', path: [1] }, [1, 3]],
     ['leaves a value without the member', { a: 1 }, { mutation: 'Remove', path: ['b', 'c'] }, { a: 1 }],
-    ['needs a path to remove', { a: 1 }, { mutation: 'Remove', path: [] }, { reason: 'a removal needs a path' }],
+    [
+      'needs a path to remove',
+      { a: 1 },
+      { mutation: 'Remove', path: [] },
+      { reason: 'a removal needs a path' },
+    ],
   ])('%s', (_name, value, mutation, expected) => {
     const before = JSON.stringify(value)
     const given = 'expr' in mutation ? (mutation.expr as { value: Json }).value : null
     const result = changedAt(value, mutation, given)
-    if (expected !== null && typeof expected === 'object' && 'reason' in expected) expect(result).toEqual(expected)
+    if (expected !== null && typeof expected === 'object' && 'reason' in expected)
+      expect(result).toEqual(expected)
     else expect(result).toEqual({ value: expected })
     expect(JSON.stringify(value)).toBe(before)
   })

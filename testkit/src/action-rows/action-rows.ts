@@ -5,6 +5,7 @@ import { bulkActionRows } from './bulk-actions.ts'
 import { deviceRows } from './devices.ts'
 import { instanceRows } from './instance.ts'
 import { labelRows } from './labels.ts'
+import { operationRows } from './operations.ts'
 import { organizationRows } from './organizations.ts'
 import { projectRows } from './projects.ts'
 import { repositoryRows } from './repositories.ts'
@@ -24,6 +25,7 @@ export const ACTION_ROWS: { [N in ActionName]: Row<N> } = {
   ...deviceRows,
   ...labelRows,
   ...bulkActionRows,
+  ...operationRows,
   ...repositoryRows,
   ...softwareRows,
   ...viewRows,

@@ -124,8 +124,4 @@ export const deviceRows: Rows<typeof devices & typeof devicePage> = {
     input: ({ deviceId }) => ({ deviceId, validForSecs: 60, port: 8080 }),
     may: MEMBERS,
   },
-  devices_ClaimOperationWork: {
-    input: ({ deviceId }) => ({ deviceId, limit: 1, kinds: ['DeviceCommand'] }),
-    may: ['ownDevice'],
-  },
 }

@@ -73,15 +73,18 @@ function asText(report: RestoreReport): string {
     ...cancelledJobs.slice(0, MAX_NAMED_JOBS).map(({ job, jobId }) => `Cancelled the job ${job} (${jobId}).`),
     cancelledJobs.length > MAX_NAMED_JOBS && `Cancelled ${cancelledJobs.length - MAX_NAMED_JOBS} more jobs.`,
     ...(Object.keys(cancellations) as (keyof Cancellations)[]).flatMap(field =>
-      report[field].map(id =>
-        field === 'webhookIds'
-          ? `The webhook ${id} is held: its messages wait until an administrator of its organization starts it.`
-          : `Cancelled the ${nounOf(field)} ${id}.`,
-      ),
+      report[field].map(id => (HELD[field] ?? (one => `Cancelled the ${nounOf(field)} ${one}.`))(id)),
     ),
     REVOKED_RIGHTS,
   ]
   return lines.filter(Boolean).join('\n')
+}
+
+/** What a restore holds instead of cancelling it. */
+const HELD: Partial<Record<keyof Cancellations, (id: string) => string>> = {
+  webhookIds: id =>
+    `The webhook ${id} is held: its messages wait until an administrator of its organization starts it.`,
+  deviceOperationIds: id => `The operation ${id} is held: it goes on when somebody starts it again.`,
 }
 
 /** Words of a field with ids: `bulk action` of `bulkActionIds`. */

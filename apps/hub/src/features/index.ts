@@ -13,6 +13,7 @@ import { bulk } from './bulk/feature.ts'
 import { devices } from './devices/feature.ts'
 import { instance } from './instance/feature.ts'
 import { labels } from './labels/feature.ts'
+import { operations } from './operations/feature.ts'
 import { organizations } from './organizations/feature.ts'
 import { projects } from './projects/feature.ts'
 import { repositories } from './repositories/feature.ts'
@@ -30,6 +31,7 @@ export const features: readonly Feature[] = registerFeatures({
   devices,
   instance,
   labels,
+  operations,
   organizations,
   projects,
   repositories,
@@ -48,6 +50,7 @@ export const handlers: Handlers = {
   ...devices.actions,
   ...instance.actions,
   ...labels.actions,
+  ...operations.actions,
   ...organizations.actions,
   ...projects.actions,
   ...repositories.actions,
@@ -65,6 +68,7 @@ export const jobs: { [N in JobName]: Job<N> } = {
   ...devices.jobs,
   ...instance.jobs,
   ...labels.jobs,
+  ...operations.jobs,
   ...organizations.jobs,
   ...repositories.jobs,
   ...software.jobs,
@@ -76,6 +80,7 @@ export const owners: Owners = {
   ...accounts.owners,
   ...approvals.owners,
   ...devices.owners,
+  ...operations.owners,
   ...organizations.owners,
   ...projects.owners,
   ...repositories.owners,
@@ -83,7 +88,11 @@ export const owners: Owners = {
 }
 
 /** Makes the services of all features. A missing one does not compile. */
-export const services: ServiceMakers = { ...bulk.services, ...webhooks.services }
+export const services: ServiceMakers = { ...bulk.services, ...operations.services, ...webhooks.services }
 
 /** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
-export const cancellations: Cancellations = { ...bulk.onRestore, ...webhooks.onRestore }
+export const cancellations: Cancellations = {
+  ...bulk.onRestore,
+  ...operations.onRestore,
+  ...webhooks.onRestore,
+}

@@ -58,7 +58,6 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
   devices_QueryTimeline:
     '{entries[entryId kind at severity type] counts?{event connection property certificate person}}',
   devices_ValidateDeviceToken: '{result}',
-  devices_ClaimOperationWork: '{work[]}',
   devices_GetPage:
     '{devices_GetDetails?[deviceId projectId fingerprintId firstSeen isConnected lastRefusal?{at reason count} refusals[at reason address] sharedIdentity?{takeovers addresses[] firstAt lastAt} limitHits[limit message count firstAt lastAt] unregisteredLinks certificates[certificateId status fingerprint firstSeen isShared sharedWith?[deviceId status]] connections[connectionId nodeId connectedAt connectedForSecs]] devices_GetProperty?[result] devices_QueryProperties?[properties] devices_QueryPropertyHistory?[changes[version isRemoved actor{actor} changedAt]] devices_QueryEvents?[events[eventId severity emittedAt receivedAt]] devices_QueryConnections?[connections[connectionId nodeId connectedAt durationSecs]] projects_GetPins?[properties[] projectProperties[name]]}',
   projects_QueryLabelKeys: '{keys[key deviceCount valueCount] keyCount}',
@@ -70,6 +69,9 @@ export const REQUIRED_MEMBERS: Readonly<Record<string, string>> = {
   devices_GetBulkAction:
     '{bulkActionId kind status userId createdAt itemCount succeededCount skippedCount failedCount reasons?[reason itemCount] remove?[] connectedCount tokenCount addressCount}',
   devices_QueryBulkActionItems: '{items[deviceId actor?{actor} exists isConnected changes?[]]}',
+  devices_QueryOperations:
+    '{operations[deviceOperationId projectId deviceId createdBy?{actor} name status stepIndex stepCount createdAt updatedAt]}',
+  devices_GetOperation: '{result}',
   repositories_GetDetails:
     '{repositoryId organizationId name displayName publicName visibility packageCount versionCount assetCount}',
   repositories_GetFollowers: '{deviceCount projectCount}',

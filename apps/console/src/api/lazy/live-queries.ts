@@ -6,6 +6,7 @@ import { bulkQueries } from '../../pages/bulk/live-queries.ts'
 import { timelineQueries } from '../../pages/devices/detail/timeline/live-queries.ts'
 import { deviceQueries } from '../../pages/devices/live-queries.ts'
 import { labelQueries } from '../../pages/labels/live-queries.ts'
+import { operationQueries } from '../../pages/operations/live-queries.ts'
 import { organizationQueries } from '../../pages/organizations/live-queries.ts'
 import { projectQueries } from '../../pages/projects/live-queries.ts'
 import { repositoryQueries } from '../../pages/repositories/live-queries.ts'
@@ -22,6 +23,7 @@ export const LIVE_QUERIES = {
   ...timelineQueries,
   ...deviceQueries,
   ...labelQueries,
+  ...operationQueries,
   ...organizationQueries,
   ...projectQueries,
   ...repositoryQueries,

@@ -386,11 +386,12 @@ describe('devices_Delete', () => {
     expect(neighbour.link.isOpen).toBe(true)
     await hub.runJob('devices_SweepHistory', {})
     // The rows of the device must be removed from every table with a `device_id`. Exempt are tables that record deletions:
-    // `device_removal`, `bulk_action_item` with the results of bulk actions, and `device_block`.
+    // `device_removal`, `bulk_action_item` with the results of bulk actions, `device_block`, and
+    // `device_operation`, which says that it was cancelled by the deletion.
     const { rows: tables } = await hub.pool.query<{ table: string }>(`
       select table_name as table from information_schema.columns
        where table_schema = 'public' and column_name = 'device_id' and table_name not like 'audit_%'
-         and table_name !~ '_(\\d{8}|default|wrong_clock)$' and table_name not in ('device_removal', 'bulk_action_item', 'device_block')`)
+         and table_name !~ '_(\\d{8}|default|wrong_clock)$' and table_name not in ('device_removal', 'bulk_action_item', 'device_block', 'device_operation')`)
     expect(tables.map(({ table }) => table).sort()).toEqual([
       'device',
       'device_address',

@@ -67,6 +67,11 @@ export function matchesPredicate(predicate: JsonExpr, met: MetVersions, now: Dat
   return sql<boolean>`(${new PredicateSql(now, met).condition(predicate, true)})`
 }
 
+/** SQL of the `jsonb` that a name in an expression stands for on the device `d`; null where the device does not have it. */
+export function namedValue(name: string, now: Date): RawBuilder<Json | null> {
+  return new PredicateSql(now, new Map()).named(name) as RawBuilder<Json | null>
+}
+
 /** SQL of expressions. A value is `jsonb`, and null where the device lacks it or it cannot be evaluated. */
 class PredicateSql {
   readonly #now: Date
@@ -123,7 +128,7 @@ class PredicateSql {
       case 'Literal':
         return jsonb(expr.value)
       case 'NamedValue':
-        return this.#orDefault(this.#named(expr.name), expr.default)
+        return this.#orDefault(this.named(expr.name), expr.default)
       case 'Get': {
         const label = labelOf(expr)
         return this.#orDefault(
@@ -146,7 +151,8 @@ class PredicateSql {
     return fallback ? sql`coalesce(${value}, ${this.#value(fallback)})` : value
   }
 
-  #named(name: string): Sql {
+  /** The value that a name stands for. */
+  named(name: string): Sql {
     const field = fieldOf(name)
     if (field !== undefined) return this.#fieldJson(field as DeviceFieldName)
     if (name === LABELS) return labelsOfDevice

@@ -26,6 +26,7 @@ const events = {
     jobIds: string[]
     bulkActionIds: string[]
     webhookIds: string[]
+    deviceOperationIds: string[]
   }>({ ids: [] }),
   /** Written by `muster-hub database move`. `to` is the new address without a password. */
   instance_DatabaseMoved: event<{ to: string }>({ ids: [] }),

@@ -4,7 +4,16 @@ import { type RawBuilder, sql } from 'kysely'
 /** Right on the resources of an organization, as permissions name them. */
 export type Right = Extract<AnyPermission, object>['can']
 
-const OF_MEMBERS: readonly Right[] = ['view', 'inspect', 'read', 'report', 'manage', 'delete']
+const OF_MEMBERS: readonly Right[] = [
+  'view',
+  'inspect',
+  'read',
+  'report',
+  'manage',
+  'delete',
+  'operation.view',
+  'operation.manage',
+]
 /** Rights of each role in an organization. Whatever asks for a right reads them here. */
 export const ROLES = {
   Member: new Set<Right>(OF_MEMBERS),

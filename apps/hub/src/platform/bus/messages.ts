@@ -33,6 +33,7 @@ const TOPICS: Record<LiveTopic, true> = {
   connections: true,
   properties: true,
   events: true,
+  operations: true,
   repositories: true,
   packages: true,
   links: true,

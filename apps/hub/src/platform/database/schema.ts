@@ -298,6 +298,52 @@ type DeviceLabelRow = {
   value: string
 }
 
+type DeviceOperationRow = {
+  operation_id: string
+  position: Generated<number>
+  device_id: string
+  project_id: string
+  definition_id: string
+  name: string
+  description: string | null
+  created_by: ColumnType<JsonValue, string, string>
+  status: Generated<string>
+  step_index: Generated<number>
+  step_count: number
+  step_states: ColumnType<JsonValue, string, string>
+  last_error: string | null
+  writes: Generated<string[]>
+  work_kind: string | null
+  is_awaiting: Generated<boolean>
+  due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  deadline_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  held_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  hub_failures: Generated<number>
+  claim_id: string | null
+  claim_session: string | null
+  claimed_until: ColumnType<Date | null, Date | string | null, Date | string | null>
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+  started_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  completed_at: ColumnType<Date | null, Date | string | null, Date | string | null>
+  updated_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type DeviceOperationOutputRow = {
+  operation_id: string
+  step_index: number
+  output: ColumnType<RawJson | null, string | null, string | null>
+  checkpoint: ColumnType<RawJson | null, string | null, string | null>
+}
+
+type DeviceOperationTransitionRow = {
+  transition_id: Generated<string>
+  operation_id: string
+  at: ColumnType<Date, Date | string | undefined, Date | string>
+  step_index: number | null
+  status: string
+  reason: string | null
+}
+
 type DevicePropertyRow = {
   device_id: string
   name: string
@@ -423,6 +469,19 @@ type ObjectStoreRow = {
   takes_conditions: boolean | null
   access_key_id: string
   secret_access_key: Buffer
+}
+
+type OperationDefinitionRow = {
+  definition_id: string
+  project_id: string
+  steps: ColumnType<RawJson, string, string>
+  step_count: number
+  created_at: ColumnType<Date, Date | string | undefined, Date | string>
+}
+
+type OperationQueueRow = {
+  project_id: string
+  due_at: ColumnType<Date | null, Date | string | null, Date | string | null>
 }
 
 type OrganizationRow = {
@@ -758,6 +817,9 @@ export type Tables = {
   device_connection: DeviceConnectionRow
   device_event: DeviceEventRow
   device_label: DeviceLabelRow
+  device_operation: DeviceOperationRow
+  device_operation_output: DeviceOperationOutputRow
+  device_operation_transition: DeviceOperationTransitionRow
   device_property: DevicePropertyRow
   device_property_change: DevicePropertyChangeRow
   device_refusals: DeviceRefusalsRow
@@ -773,6 +835,8 @@ export type Tables = {
   mailed_token: MailedTokenRow
   migration: MigrationRow
   object_store: ObjectStoreRow
+  operation_definition: OperationDefinitionRow
+  operation_queue: OperationQueueRow
   organization: OrganizationRow
   organization_invitation: OrganizationInvitationRow
   organization_member: OrganizationMemberRow

@@ -23,6 +23,14 @@ const MAX_NAMED_DEVICES = 200
 /** Limit of devices whose last reported values are kept in memory. It exceeds the number of devices that one node serves. */
 const MAX_SUMMARIES = 50_000
 
+/** Topics of changes of the values of a device. */
+const OF_DEVICE: ReadonlySet<LiveChange['topic']> = new Set([
+  'devices',
+  'properties',
+  'connections',
+  'certificates',
+])
+
 /**
  * Notifies open consoles of changes: consoles at this node directly, consoles at other nodes over the bus. Changes are collected for
  * 200 ms. A timer runs only while notices are pending.
@@ -35,6 +43,7 @@ export class LiveHub {
   /** Last reported values that device lists show, by device id, oldest entry first. */
   readonly #summaries = new Map<string, Readonly<Record<string, string>>>()
   readonly #logListeners = new Set<() => void>()
+  readonly #deviceListeners = new Set<(deviceId: string) => void>()
   #timer: NodeJS.Timeout | undefined
 
   /** `bus` is undefined if there are no other nodes. */
@@ -124,6 +133,8 @@ export class LiveHub {
   changed(change: LiveChange, userIds: readonly string[] = []): void {
     this.#forgetSummary(change)
     if (change.topic === 'log') for (const listener of this.#logListeners) listener()
+    if (change.deviceId !== undefined && OF_DEVICE.has(change.topic))
+      for (const listener of this.#deviceListeners) listener(change.deviceId)
     for (const subscriber of this.#subscribers) {
       const isConcerned =
         subscriber.organizationIds.has(change.organizationId) || userIds.includes(subscriber.userId)
@@ -142,6 +153,15 @@ export class LiveHub {
   onLog(listener: () => void): () => void {
     this.#logListeners.add(listener)
     return () => this.#logListeners.delete(listener)
+  }
+
+  /**
+   * Calls `listener` with the id of a device after this node has changed a property, the connection or another value of the device. Returns
+   * a function that ends this.
+   */
+  onDevice(listener: (deviceId: string) => void): () => void {
+    this.#deviceListeners.add(listener)
+    return () => this.#deviceListeners.delete(listener)
   }
 
   #forgetSummary({ topic, deviceId }: LiveChange): void {

@@ -5,6 +5,7 @@ import { bulkActions } from '../../bulk/log-sentences.ts'
 import { deviceActions } from '../../devices/log-sentences.ts'
 import { instanceActions } from '../../instance/log-sentences.ts'
 import { labelActions } from '../../labels/log-sentences.ts'
+import { operationActions } from '../../operations/log-sentences.ts'
 import { organizationActions } from '../../organizations/log-sentences.ts'
 import { projectActions } from '../../projects/log-sentences.ts'
 import { repositoryActions } from '../../repositories/log-sentences.ts'
@@ -19,6 +20,7 @@ const rows = {
   ...deviceActions,
   ...instanceActions,
   ...labelActions,
+  ...operationActions,
   ...organizationActions,
   ...projectActions,
   ...repositoryActions,

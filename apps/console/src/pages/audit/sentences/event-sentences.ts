@@ -5,6 +5,7 @@ import { bulkEvents } from '../../bulk/log-sentences.ts'
 import { deviceEvents } from '../../devices/log-sentences.ts'
 import { instanceEvents } from '../../instance/log-sentences.ts'
 import { labelEvents } from '../../labels/log-sentences.ts'
+import { operationEvents } from '../../operations/log-sentences.ts'
 import { organizationEvents } from '../../organizations/log-sentences.ts'
 import { projectEvents } from '../../projects/log-sentences.ts'
 import { repositoryEvents } from '../../repositories/log-sentences.ts'
@@ -19,6 +20,7 @@ const rows = {
   ...deviceEvents,
   ...instanceEvents,
   ...labelEvents,
+  ...operationEvents,
   ...organizationEvents,
   ...projectEvents,
   ...repositoryEvents,

@@ -5,6 +5,7 @@ import { auditJobs } from '../../audit/job-words.ts'
 import { bulkJobs } from '../../bulk/job-words.ts'
 import { deviceJobs } from '../../devices/job-words.ts'
 import { labelJobs } from '../../labels/job-words.ts'
+import { operationJobs } from '../../operations/job-words.ts'
 import { organizationJobs } from '../../organizations/job-words.ts'
 import { repositoryJobs } from '../../repositories/job-words.ts'
 import { softwareJobs } from '../../software/job-words.ts'
@@ -19,6 +20,7 @@ export const JOB_WORDS: Record<string, Words> = {
   ...bulkJobs,
   ...deviceJobs,
   ...labelJobs,
+  ...operationJobs,
   ...organizationJobs,
   ...repositoryJobs,
   ...softwareJobs,

@@ -1,6 +1,5 @@
 // Written by `npm run gen` from the files of this folder.
 export { devices_Block } from './Block.ts'
-export { devices_ClaimOperationWork } from './ClaimOperationWork.ts'
 export { devices_Create } from './Create.ts'
 export { devices_Delete } from './Delete.ts'
 export { devices_GetConnectionHistory } from './GetConnectionHistory.ts'
