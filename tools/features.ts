@@ -95,12 +95,22 @@ ${having.owners.map(room => `  ...${room}.owners,`).join('\n')}
 }
 
 /** Makes the services of all features. A missing one does not compile. */
-export const services: ServiceMakers = { ${having.services.map(room => `...${room}.services`).join(', ')} }
+${spread('export const services: ServiceMakers =', having.services, 'services')}
 
 /** Functions that cancel the work of all features in a restored database. A missing one does not compile. */
-export const cancellations: Cancellations = { ${having.onRestore.map(room => `...${room}.onRestore`).join(', ')} }
+${spread('export const cancellations: Cancellations =', having.onRestore, 'onRestore')}
 `
   return { files, names }
+}
+
+/** Width of a line, as in `biome.json`. */
+const LINE_WIDTH = 110
+
+/** An object with the parts of features, on one line if it fits. */
+function spread(start: string, features: readonly string[], part: string): string {
+  const parts = features.map(room => `...${room}.${part}`)
+  const line = `${start} { ${parts.join(', ')} }`
+  return line.length <= LINE_WIDTH ? line : `${start} {\n${parts.map(one => `  ${one},\n`).join('')}}`
 }
 
 const NOTE = '// Written by `npm run gen` from'
