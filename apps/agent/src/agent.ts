@@ -13,6 +13,8 @@ import type { HubCredentials } from './hub-connection.ts'
 import { loadCredentials } from './identity.ts'
 import { type Log, silentLog } from './log.ts'
 import { nextCertificate } from './next-certificate.ts'
+import { DeviceWork } from './operations/device-work.ts'
+import { WorkLedger } from './operations/work-ledger.ts'
 import { QueueSender } from './queued-events.ts'
 import { adviceOn, HubRefusedError } from './refusal.ts'
 import { openSession, type Session } from './session.ts'
@@ -66,6 +68,7 @@ class Agent {
   readonly #backoff: Backoff
   readonly #forwards: ForwardService
   readonly #queue: QueueSender
+  readonly #work: DeviceWork
 
   constructor(options: RunAgentOptions, credentials: HubCredentials) {
     this.#options = options
@@ -76,6 +79,13 @@ class Agent {
     this.#forwards = new ForwardService({ log: this.#log })
     const queue = new EventQueue(options.dataDir, options.hubUrl, options.eventQueue)
     this.#queue = new QueueSender(queue, this.#log)
+    this.#work = new DeviceWork({
+      operations: options.operations,
+      commandsFolder: options.commandsFolder,
+      ledger: new WorkLedger(options.dataDir, options.hubUrl),
+      log: this.#log,
+      clock: this.#clock,
+    })
   }
 
   async run(): Promise<void> {
@@ -98,6 +108,7 @@ class Agent {
       await this.#clock.sleep(delayMs, signal).catch(() => {})
       if (!signal.aborted) await this.#takeRenewed(failure)
     }
+    await this.#work.stop()
     this.#log.info('stopped')
   }
 
@@ -159,6 +170,7 @@ class Agent {
       publishSystemInfo && this.#publishSystemInfo(session, over.signal),
       this.#sendQueue(session, over.signal),
       this.#announceCertificates(session, over.signal),
+      this.#work.serve(session, over.signal),
     ])
     const end = await link.ended
     signal.removeEventListener('abort', close)

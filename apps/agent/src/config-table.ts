@@ -36,6 +36,15 @@ export class ConfigTable {
     throw this.wrong(key, `an integer from ${min} to ${max}`)
   }
 
+  /** Returns a list of non-empty strings, or undefined if the key is missing. */
+  texts(key: string, min: number, max: number): string[] | undefined {
+    const value = this.#values[key]
+    if (value === undefined) return undefined
+    const isList = Array.isArray(value) && value.length >= min && value.length <= max
+    if (isList && value.every(one => typeof one === 'string' && one !== '')) return value as string[]
+    throw this.wrong(key, `a list of ${min} to ${max} texts`)
+  }
+
   table(key: string): ConfigTable | undefined {
     const value = this.#values[key]
     if (value === undefined) return undefined

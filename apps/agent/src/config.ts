@@ -8,6 +8,8 @@ import { ConfigError } from './config-error.ts'
 import { ConfigTable } from './config-table.ts'
 import { codeOf } from './describe-error.ts'
 import type { EventQueueBounds } from './event-queue.ts'
+import { handlerIn, WORK_NAME } from './operations/device-commands.ts'
+import type { DeviceTask, OperationsConfig } from './operations/device-work.ts'
 
 /** A web server on this device that the console may link to. It is published with the system information (docs/protocol.md 4.2). */
 export type Export = { protocol: 'http' | 'https'; name: string; port: number; path?: string }
@@ -35,6 +37,10 @@ export type AgentConfig = {
   eventQueue: EventQueueBounds
   /** Host name to publish instead of the machine's own. */
   hostname?: string
+  /** Folder with definitions of commands; absent if the device offers none. */
+  commandsFolder?: string
+  /** Work of operations; absent if the device does none. */
+  operations?: OperationsConfig
 }
 
 /** Command-line options that replace a configuration file. */
@@ -53,6 +59,8 @@ export type ConfigOptions = {
 export const DEFAULT_CONFIG_PATH = '/etc/nexigon/agent.toml'
 
 const DEFAULT_EVENT_QUEUE: EventQueueBounds = { maxEvents: 10_000, maxBytes: 16 * 1024 * 1024 }
+const DEFAULT_COMMANDS_FOLDER = '/etc/nexigon/agent/commands'
+const DEFAULT_POLL_INTERVAL_SECS = 60
 const DEFAULT_DATA_PATH = '/var/lib/nexigon/agent'
 const DEFAULT_SSL_FOLDER = '/etc/nexigon/agent/ssl'
 
@@ -103,6 +111,8 @@ export function parseConfig(text: string, path: string): AgentConfig {
       (table.table('telemetry')?.flag('system-info') ?? true) && !flag(table, 'disable-system-info'),
     exports: table.tables('exports').map(exportOf),
     eventQueue: eventQueueOf(table.table('event-queue')),
+    ...commandsOf(table.table('commands'), dirname(resolve(path))),
+    ...operationsOf(table.table('operations')),
   }
 }
 
@@ -180,6 +190,29 @@ function eventQueueOf(table: ConfigTable | undefined): EventQueueBounds {
     maxEvents: table?.integer('max-events', 0, 1_000_000) ?? DEFAULT_EVENT_QUEUE.maxEvents,
     maxBytes: table?.integer('max-bytes', 2 * MAX_EVENT_BYTES, 1024 ** 3) ?? DEFAULT_EVENT_QUEUE.maxBytes,
   }
+}
+
+function commandsOf(table: ConfigTable | undefined, folder: string): { commandsFolder?: string } {
+  if (!table?.flag('enabled')) return {}
+  return { commandsFolder: resolve(folder, table.text('directory') ?? DEFAULT_COMMANDS_FOLDER) }
+}
+
+function operationsOf(table: ConfigTable | undefined): { operations?: OperationsConfig } {
+  if (!table?.flag('enabled')) return {}
+  const tasks = table.tables('tasks').map(taskOf)
+  return {
+    operations: {
+      pollIntervalSecs: table.integer('poll-interval-secs', 1, 86_400) ?? DEFAULT_POLL_INTERVAL_SECS,
+      tasks,
+    },
+  }
+}
+
+function taskOf(table: ConfigTable): DeviceTask {
+  const expected = '1 to 128 letters, digits, dots, underscores or dashes'
+  const name = table.required('name', expected, table.text('name'))
+  if (!WORK_NAME.test(name)) throw table.wrong('name', expected)
+  return { name, handler: handlerIn(table), isResumable: flag(table, 'resumable') }
 }
 
 function flag(table: ConfigTable, key: string): boolean {
