@@ -63,7 +63,7 @@ async function filesIn(folder: string, log: Log): Promise<string[]> {
 }
 
 /** Parses the definition of a command. Throws `ConfigError` with the key, the found and the expected value. */
-export function parseCommand(text: string, path: string): DeviceCommand {
+function parseCommand(text: string, path: string): DeviceCommand {
   const file = new ConfigTable(parse(text), path)
   const command = file.required('command', 'a table [command]', file.table('command'))
   const exec = file.required('exec', 'a table [exec]', file.table('exec'))

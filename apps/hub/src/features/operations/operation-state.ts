@@ -61,8 +61,6 @@ export type Todo =
 
 /** Longest time until a step that waits for a property looks again, in milliseconds. Writes of properties wake it before. */
 export const LOOK_AGAIN_MS = 600_000
-/** Time in milliseconds that a lease lasts at least (docs/protocol.md 4.5). */
-export const MIN_LEASE_MS = 61_000
 /** Longest error of a step, in characters. */
 const MAX_ERROR_LENGTH = 4096
 

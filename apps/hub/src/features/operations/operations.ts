@@ -303,10 +303,12 @@ export class Operations implements AsyncDisposable {
     const deviceIds = [...this.#changed]
     this.#changed.clear()
     try {
-      // Waits for an operation that is just being looked at, which may have read the value from before the change.
+      // Waits for an operation that is just being looked at, which may have read the value from before the change. The second condition
+      // is evaluated once, so that no device is looked for while nothing waits.
       const { rows } = await sql`
         with waiting as (
           select operation_id from device_operation where device_id = any (${deviceIds}::text[]) and is_awaiting
+             and exists (select from device_operation where is_awaiting)
            order by operation_id for no key update)
         update device_operation o set due_at = now() from waiting w where o.operation_id = w.operation_id
         returning 1`.execute(this.#db)
