@@ -8,6 +8,7 @@ import { addDeviceCommands } from './commands/devices.ts'
 import { addEventCommands } from './commands/events.ts'
 import { addForwardCommand } from './commands/forward.ts'
 import { addLoginCommand } from './commands/login.ts'
+import { addOperationCommands } from './commands/operations.ts'
 import { addOrganizationCommands } from './commands/organizations.ts'
 import { addProjectCommands } from './commands/projects.ts'
 import { addRepositoryCommands } from './commands/repositories.ts'
@@ -64,6 +65,7 @@ function createProgram(streams: CliStreams): { program: Command; actions: Comman
   addOrganizationCommands(program, context)
   addProjectCommands(program, context)
   addDeviceCommands(program, context)
+  addOperationCommands(program, context)
   addEventCommands(program, context)
   addWebhookCommands(program, context)
   addForwardCommand(program, context)
