@@ -46,7 +46,10 @@ afterAll(async () => {
 
 const writing = (Object.keys(ACTION_ROWS) as ActionName[]).filter(name => actions[name].kind !== 'query')
 const preferences = writing.filter(name => actions[name].kind === 'preference')
-const names = writing.filter(name => !preferences.includes(name))
+// Devices alone run some actions, whose calls are telemetry without a row.
+const names = writing.filter(
+  name => !preferences.includes(name) && (actions[name] as Action).permission !== 'device',
+)
 
 type Row = { action: string; status: string; actor: { actor: string }; data: object }
 
