@@ -316,6 +316,13 @@ describe('the job that fills the rows after an upgrade', () => {
     )
     expect(killed).toHaveLength(1)
     await session.release()
+    // The job is repeated 30 s after its statement was ended, which would be in the midst of a later test.
+    await until('the job waits for its next attempt', async () => {
+      const { rowCount } = await hub.pool.query(
+        `delete from pgboss.job where name = 'devices_FillUpdates' and state = 'retry'`,
+      )
+      return rowCount === 1
+    })
     expect(await fill()).toMatchObject({ status: 'Completed' })
     expect(await filledOf(ids)).toBe(120)
   })
