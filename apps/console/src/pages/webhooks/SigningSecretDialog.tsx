@@ -9,7 +9,7 @@ new Webhook(process.env.MUSTER_SECRET).verify(body, headers)`
 type SigningSecretDialogProps = {
   title: string
   secret: string
-  /** What happened before, such as the answer to the test message. */
+  /** Text above the secret, such as the answer to the test message. */
   lead?: string | undefined
   onClose: () => void
 }

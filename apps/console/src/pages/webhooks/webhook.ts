@@ -10,7 +10,7 @@ export type Webhook = ActionOutput<'webhooks_Query'>['webhooks'][number]
 export type WebhookDetails = ActionOutput<'webhooks_GetDetails'>
 /** An attempt to deliver a message. */
 export type Attempt = ActionOutput<'webhooks_QueryAttempts'>['attempts'][number]
-/** What a receiver answered. */
+/** Answer of a receiver to an attempt or a test message. */
 export type Answer = Pick<Attempt, 'isSuccess' | 'status' | 'error' | 'answer' | 'tookMs'>
 /** Form in which a webhook sends messages, as answers have it. */
 type Format = Webhook['format']
@@ -25,10 +25,10 @@ export const WEBHOOK_LOOKS: Record<Webhook['state'], StateLook> = {
   Off: { tone: 'neutral', icon: Ban },
 }
 
-/** What the console knows about a format. */
+/** Texts and rules of a format, for forms and pages. */
 export type FormatWords = {
   label: string
-  /** What the address is. */
+  /** Help text of the address field. */
   address: string
   /** Label of the secret with which the hub signs in at the receiver. */
   credential?: string
@@ -108,7 +108,7 @@ const REASONS: Record<string, string> = {
   504: 'Gateway Timeout',
 }
 
-/** What a receiver answered, in few words: "502 Bad Gateway", "No answer within 15 s". */
+/** Short text of an answer: "502 Bad Gateway", "No answer within 15 s". */
 export function answerWords({ status, error }: Answer): string {
   if (status === undefined) return error?.replace(/\.$/, '') ?? 'No answer'
   return `${status} ${lookUp(REASONS, String(status), '')}`.trimEnd()
@@ -136,7 +136,7 @@ export function nounOf(webhook: Pick<Webhook, 'format'>): 'event' | 'message' {
   return isExport(webhook) ? 'event' : 'message'
 }
 
-/** How many messages or events wait: "6 messages wait." */
+/** Sentence with the number of waiting messages or events: "6 messages wait." */
 export function waitText({ waitingCount, format }: Pick<Webhook, 'waitingCount' | 'format'>): string {
   const noun = nounOf({ format })
   if (waitingCount === 0) return `No ${noun} waits.`

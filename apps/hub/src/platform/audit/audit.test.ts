@@ -21,10 +21,10 @@ let planted = 0
 const secret = (): string => `${PLANTED}-${planted++}-${newId('u')}`
 
 const PROXY_SECRET = 'secret of the proxy in this test'
-let strangers = 0
-/** Headers with a new client address. One address may call only 100 actions in vain without credentials. */
-const aStranger = (): Record<string, string> => ({
-  'x-forwarded-for': `10.0.${++strangers >> 8}.${strangers & 255}`,
+let addresses = 0
+/** Headers with a new client address. One address gets 429 after 100 refused calls without credentials. */
+const fromNewAddress = (): Record<string, string> => ({
+  'x-forwarded-for': `10.0.${++addresses >> 8}.${addresses & 255}`,
   'x-muster-proxy-secret': PROXY_SECRET,
 })
 
@@ -86,7 +86,7 @@ describe('an audited action', () => {
     const { input, audited: auditedInput = input } = ACTION_ROWS[name] as ActionRow<ActionName>
     const body = (await auditedInput(world, root)) as Record<string, unknown>
     if (permission !== 'anyone') {
-      const unauthenticated = await runAudited(name, body, { headers: aStranger() })
+      const unauthenticated = await runAudited(name, body, { headers: fromNewAddress() })
       expect(unauthenticated.status).toBe(401)
       expect(unauthenticated.rows).toMatchObject([
         { action: name, status: 'Rejected', actor: { actor: 'Anonymous' } },

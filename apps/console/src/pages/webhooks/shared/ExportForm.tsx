@@ -118,13 +118,13 @@ function written(names: readonly string[]): string {
   return JSON.stringify(names.map((name): Header => ({ name, value: '' })))
 }
 
-/** Whether an address has the host of the stored one. The hub refuses a text that is no address, so its host does not count. */
+/** Whether an address has the host of the stored one. True for an invalid address, which the hub refuses anyway. */
 function isSameHost(endpoint: string, stored: string | undefined): boolean {
   if (stored === undefined || !URL.canParse(endpoint) || !URL.canParse(stored)) return true
   return new URL(endpoint).host === new URL(stored).host
 }
 
-/** What is wrong with headers; undefined if the hub may take them. */
+/** Problem of the first invalid header, as a sentence; undefined if all are valid. */
 function problemOf(headers: readonly Header[], isStored: (name: string) => boolean): string | undefined {
   const names = headers.map(({ name }) => name.trim().toLowerCase())
   if (names.includes('')) return 'A header has no name.'

@@ -69,7 +69,7 @@ export const projects_SetOtlpConfig = handler('projects_SetOtlpConfig', {
             .execute()
           await tx.insertInto('webhook_queue').values({ webhook_id: webhookId }).execute()
         }
-        // Whoever sets it anew expects an attempt now.
+        // New settings may mend the failures, so the next attempt is due now.
         if (enabled)
           await sql`
             update webhook_queue set failures = 0, failing_since = null, due_at = now() where webhook_id = ${webhookId}`.execute(
