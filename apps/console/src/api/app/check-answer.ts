@@ -1,5 +1,4 @@
 import { ActionError } from '@muster/actions/client'
-import { loadCode } from '../../lib/load-code.ts'
 import { setAnswerCheck } from '../client.ts'
 import { REQUIRED_MEMBERS as FIRST } from './required-members.ts'
 
@@ -16,8 +15,7 @@ const shapes = new Map<string, Shape>()
  */
 export function checkAnswers() {
   setAnswerCheck(async name => {
-    const { REQUIRED_MEMBERS: members } =
-      name in FIRST ? { REQUIRED_MEMBERS: FIRST } : await loadCode(loadLater).catch(() => NONE)
+    const members = name in FIRST ? FIRST : await loadLater()
     return answer => {
       const missing = missingMember(members[name], answer)
       if (missing === undefined) return
@@ -26,8 +24,12 @@ export function checkAnswers() {
   })
 }
 
-const NONE = { REQUIRED_MEMBERS: {} as Readonly<Record<string, string>> }
-const loadLater = () => import('../lazy/required-members.ts')
+function loadLater(): Promise<typeof FIRST> {
+  return import('../lazy/required-members.ts').then(
+    ({ REQUIRED_MEMBERS }) => REQUIRED_MEMBERS,
+    () => ({}),
+  )
+}
 
 /** Path of a member that an answer lacks, such as `devices[3].status`. `text` is the query's text of `REQUIRED_MEMBERS`. */
 export function missingMember(text: string | undefined, answer: unknown): string | undefined {

@@ -1,10 +1,10 @@
 import { MAX_NAME_LENGTH } from '@muster/actions/client'
 import { useStore } from '@tanstack/react-form'
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { bindText, useTextForm } from '../../form/form.ts'
 import { ErrorAlert } from '../../ui/Alert.tsx'
-import { describedBy, Field } from '../../ui/Field.tsx'
 import { SelectField } from '../../ui/lazy/SelectField.tsx'
+import { TextAreaField } from '../../ui/lazy/TextAreaField.tsx'
 import { PasswordField } from '../../ui/PasswordField.tsx'
 import { TextField } from '../../ui/TextField.tsx'
 import { ProjectField } from './ProjectField.tsx'
@@ -42,7 +42,6 @@ type WebhookFormOptions = {
 
 /** Form for a webhook. `fields` is an element with the fields and the error of `submit`. */
 export function useWebhookForm({ organizationId, webhook, failure, submit }: WebhookFormOptions) {
-  const templateId = useId()
   const [error, setError] = useState<unknown>()
   const form = useTextForm({
     defaultValues: {
@@ -153,24 +152,7 @@ export function useWebhookForm({ organizationId, webhook, failure, submit }: Web
       )}
       {format === 'custom' && (
         <form.Field name="template">
-          {field => {
-            const { error: problem, onChange, ...bound } = bindText(field)
-            return (
-              <Field id={templateId} label="Template" required help={TEMPLATE_HELP} error={problem}>
-                <textarea
-                  {...bound}
-                  {...describedBy(templateId, TEMPLATE_HELP, problem)}
-                  id={templateId}
-                  className="input mono"
-                  rows={4}
-                  spellCheck={false}
-                  autoComplete="off"
-                  aria-required
-                  onChange={event => onChange(event.target.value)}
-                />
-              </Field>
-            )
-          }}
+          {field => <TextAreaField label="Template" help={TEMPLATE_HELP} {...bindText(field)} />}
         </form.Field>
       )}
       <form.Field name="types">

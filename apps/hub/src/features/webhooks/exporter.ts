@@ -22,7 +22,7 @@ const ROWS = 2_000
 const REPORT_MS = 60 * 60 * 1000
 
 type ExporterOptions = CommandParts & { limits: LimitValues; ingest: Ingest }
-type Export = { webhookId: string; projectId: string; organizationId: string }
+type Export = { webhookId: string; projectId: string; organizationId: string; hasNew: boolean }
 
 /**
  * Makes messages out of new events of exported projects. The statement that stores an event also stores its key, and this node only
@@ -45,7 +45,7 @@ export class Exporter implements AsyncDisposable {
   /** Begins to keep the keys of events, and to make messages of them. Calls `onMade` when there are new messages. */
   async start(onMade: () => void): Promise<void> {
     this.#onMade = onMade
-    await this.#readProjects()
+    await this.#readExports()
     this.#timer = setInterval(() => this.wake(), EVERY_MS)
   }
 
@@ -62,14 +62,8 @@ export class Exporter implements AsyncDisposable {
     while (this.#isDue && !this.#isClosed) {
       this.#isDue = false
       try {
-        await this.#readProjects()
-        const { rows } = await sql<Export>`
-          select w.webhook_id as "webhookId", w.project_id as "projectId", w.organization_id as "organizationId" from webhook w
-           where w.format = 'otlp' and w.is_enabled
-             and exists (select from event_export e where e.project_id = w.project_id and e.message_id is null)`.execute(
-          this.#options.db,
-        )
-        for (const found of rows) while (!this.#isClosed && (await this.#makeMessages(found)) === ROWS) {}
+        for (const found of await this.#readExports())
+          while (found.hasNew && !this.#isClosed && (await this.#makeMessages(found)) === ROWS) {}
       } catch (error) {
         // The next run is 5 s later. A broken connection is reported by its owner.
         if (!isConnectionError(error) && !this.#isClosed)
@@ -79,11 +73,15 @@ export class Exporter implements AsyncDisposable {
     }
   }
 
-  async #readProjects(): Promise<void> {
+  /** Reads the exports that are on, and keeps the keys of the events of their projects from now on. */
+  async #readExports(): Promise<Export[]> {
     const { db, ingest } = this.#options
-    const { rows } = await sql<{ id: string }>`
-      select project_id as id from webhook where format = 'otlp' and is_enabled`.execute(db)
-    ingest.exportEventsOf(new Set(rows.map(({ id }) => id)))
+    const { rows } = await sql<Export>`
+      select w.webhook_id as "webhookId", w.project_id as "projectId", w.organization_id as "organizationId",
+             exists (select from event_export e where e.project_id = w.project_id and e.message_id is null) as "hasNew"
+        from webhook w where w.format = 'otlp' and w.is_enabled`.execute(db)
+    ingest.exportEventsOf(new Set(rows.map(({ projectId }) => projectId)))
+    return rows
   }
 
   /** Resolves to the number of rows that were put into messages or dropped. */

@@ -10,6 +10,7 @@ import {
 } from '@muster/testkit'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { maintainOutbox } from './jobs/MaintainOutbox.ts'
+import { whileSessionsEnd } from './testing/ended-sessions.ts'
 import { holdAfterRestore } from './upkeep.ts'
 
 let hub: TestHub
@@ -107,25 +108,13 @@ describe('the outbox', () => {
     await using node = await secondNode(hub)
     node.services.dispatcher.readersChanged()
     await using session = await databaseSession(hub)
-    await using killer = await databaseSession(hub)
-    let isWriting = true
-    const kill = async (): Promise<void> => {
-      while (isWriting) {
-        // Sessions of both nodes, in whatever statement on the outbox they are.
-        await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid() and query ~ 'outbox'`,
-        )
-        hub.services.dispatcher.wake()
-        node.services.dispatcher.wake()
-        await until('the next kill', () => killer.query(`select pg_sleep(0.02)`))
-      }
+    const wake = () => {
+      for (const { services } of [hub, node]) services.dispatcher.wake()
     }
-    const killing = kill()
-    for (let batch = 0; batch < 60; batch++)
-      await insertEvents(session.query, organizationId, 50, 'load.Event')
-    isWriting = false
-    await killing
+    await whileSessionsEnd(hub, { statements: 'outbox', wake, pauseMs: 20 }, async () => {
+      for (let batch = 0; batch < 60; batch++)
+        await insertEvents(session.query, organizationId, 50, 'load.Event')
+    })
     const events = await until('all are numbered', async () => {
       hub.services.dispatcher.wake()
       const all = await readAll(organizationId, cursor).catch(() => [])

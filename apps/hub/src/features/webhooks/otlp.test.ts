@@ -16,6 +16,7 @@ import {
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { loadConfig } from '../../platform/config/config.ts'
 import { logsUrl, rejectedCount, resourceLogs } from './otlp.ts'
+import { whileSessionsEnd } from './testing/ended-sessions.ts'
 import { type ReceivedRecord, recordsOf } from './testing/otlp.ts'
 import { type Receiver, receiver } from './testing/receiver.ts'
 import { holdAfterRestore, removeOldDeliveries } from './upkeep.ts'
@@ -347,27 +348,17 @@ describe('an export of events', () => {
   it('loses nothing while its sessions are ended', async () => {
     await using target = await receiver()
     await using exported = await exportTo(target)
-    await using killer = await databaseSession(hub)
-    let isWriting = true
-    const kill = async (): Promise<void> => {
-      while (isWriting) {
-        await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid() and query ~ '(webhook_|event_export)'`,
-        )
-        hub.services.exporter.wake()
-        hub.services.deliverer.wake()
-        await killer.query('select pg_sleep(0.05)')
-      }
+    const wake = () => {
+      hub.services.exporter.wake()
+      hub.services.deliverer.wake()
     }
-    const killing = kill()
     const ids: string[] = []
-    for (let batch = 0; batch < 10; batch++) {
-      ids.push(...(await publish(exported.device, manyEvents(20))))
-      await sleep(50)
-    }
-    isWriting = false
-    await killing
+    await whileSessionsEnd(hub, { statements: '(webhook_|event_export)', wake, pauseMs: 50 }, async () => {
+      for (let batch = 0; batch < 10; batch++) {
+        ids.push(...(await publish(exported.device, manyEvents(20))))
+        await sleep(50)
+      }
+    })
     await hub.pool.query(
       "update webhook_queue set claimed_until = now() - interval '1 s' where webhook_id = $1 and claimed_until is not null",
       [exported.webhookId],

@@ -19,6 +19,7 @@ import { prepare } from './formats.ts'
 import { Sender } from './sender.ts'
 import { signedHeaders } from './signature.ts'
 import { testMessage } from './special-messages.ts'
+import { whileSessionsEnd } from './testing/ended-sessions.ts'
 import { type Received, type Receiver, receiver } from './testing/receiver.ts'
 import { holdAfterRestore } from './upkeep.ts'
 
@@ -387,26 +388,17 @@ describe('a webhook', () => {
     await using target = await receiver()
     const { organizationId, webhookId } = await webhookTo(target)
     await using node = await secondNode(hub, { webhooksAllow: ['127.0.0.0/8'] })
-    await using killer = await databaseSession(hub)
     await using writer = await databaseSession(hub)
-    let isWriting = true
-    const kill = async (): Promise<void> => {
-      while (isWriting) {
-        await killer.query(
-          `select pg_terminate_backend(pid) from pg_stat_activity
-            where datname = current_database() and pid <> pg_backend_pid() and query ~ 'webhook_(queue|delivery)'`,
-        )
-        for (const { services } of [hub, node]) services.deliverer.wake()
-        await killer.query('select pg_sleep(0.05)')
+    const wake = () => {
+      for (const { services } of [hub, node]) services.deliverer.wake()
+    }
+    const ended = { statements: 'webhook_(queue|delivery)', wake, pauseMs: 50 }
+    await whileSessionsEnd(hub, ended, async () => {
+      for (let batch = 0; batch < 10; batch++) {
+        await insertEvents(organizationId, 40, writer.query)
+        await sleep(100)
       }
-    }
-    const killing = kill()
-    for (let batch = 0; batch < 10; batch++) {
-      await insertEvents(organizationId, 40, writer.query)
-      await sleep(100)
-    }
-    isWriting = false
-    await killing
+    })
     // A claim of a turn whose end could not be stored runs out.
     await hub.pool.query(
       "update webhook_queue set claimed_until = now() - interval '1 s' where webhook_id = $1 and claimed_until is not null",

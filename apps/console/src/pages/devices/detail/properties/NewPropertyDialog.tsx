@@ -1,9 +1,9 @@
-import { useId, useState } from 'react'
+import { useState } from 'react'
 import { FormDialog } from '../../../../form/FormDialog.tsx'
 import { bindText, useTextForm } from '../../../../form/form.ts'
 import { ErrorAlert } from '../../../../ui/Alert.tsx'
 import { toast } from '../../../../ui/app/toast.ts'
-import { describedBy, Field } from '../../../../ui/Field.tsx'
+import { TextAreaField } from '../../../../ui/lazy/TextAreaField.tsx'
 import { TextField } from '../../../../ui/TextField.tsx'
 import { parseTyped } from './json-text.ts'
 import { ProtectedBox } from './ProtectedBox.tsx'
@@ -13,7 +13,6 @@ const VALUE_HELP = 'For example 16, "text" or { "limit": 16 }. An existing prope
 
 /** Dialog that sets a property by its key. An existing property gets the new value. */
 export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onClose: () => void }) {
-  const id = useId()
   const [failure, setFailure] = useState<unknown>()
   const set = useSetProperty()
   const form = useTextForm({
@@ -46,24 +45,7 @@ export function NewPropertyDialog({ deviceId, onClose }: { deviceId: string; onC
         {field => <TextField label="Key" required mono {...bindText(field)} />}
       </form.Field>
       <form.Field name="value">
-        {field => {
-          const { error, onChange, ...bound } = bindText(field)
-          return (
-            <Field id={id} label="Value as JSON" required help={VALUE_HELP} error={error}>
-              <textarea
-                {...bound}
-                {...describedBy(id, VALUE_HELP, error)}
-                id={id}
-                className="input mono"
-                rows={4}
-                spellCheck={false}
-                autoComplete="off"
-                aria-required
-                onChange={event => onChange(event.target.value)}
-              />
-            </Field>
-          )
-        }}
+        {field => <TextAreaField label="Value as JSON" help={VALUE_HELP} {...bindText(field)} />}
       </form.Field>
       <form.Field name="protected">
         {field => <ProtectedBox checked={field.state.value} onChange={field.handleChange} />}
