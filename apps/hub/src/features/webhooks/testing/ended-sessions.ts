@@ -15,10 +15,11 @@ export async function whileSessionsEnd(
     while (isWriting) {
       await killer.query(
         `select pg_terminate_backend(pid) from pg_stat_activity
-          where datname = current_database() and pid <> pg_backend_pid() and query ~ '${statements}'`,
+          where datname = current_database() and pid <> pg_backend_pid() and query ~ $1`,
+        [statements],
       )
       wake()
-      await killer.query(`select pg_sleep(${pauseMs / 1000})`)
+      await killer.query('select pg_sleep($1)', [pauseMs / 1000])
     }
   }
   const ending = endSessions()
